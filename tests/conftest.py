@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,11 +31,11 @@ settings.register_profile("nightly", COMMON, max_examples=5000, derandomize=Fals
 settings.load_profile(os.environ.get("PYQLESS_PROFILE", "default"))
 
 
-def do_without(missing: object) -> NoReturn:
-    """Skip the test that needs what is missing; in CI, where all must be there, fail it."""
+def do_without(missing: object) -> BaseException:
+    """Build what skips the test that needs what is missing; or, in CI, what fails it."""
     if CI:
-        pytest.fail(str(missing), pytrace=False)
-    pytest.skip(str(missing))
+        return pytest.fail.Exception(str(missing), pytrace=False)
+    return pytest.skip.Exception(str(missing))
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def start_server() -> Iterator[Callable[..., Server]]:
             try:
                 return stack.enter_context(servers.start(kind, variant, **options))
             except NotInstalled as error:
-                do_without(error)
+                raise do_without(error) from None
 
         yield start
 
@@ -72,7 +72,7 @@ def redis_server(
     try:
         return shared_server(request.param, "acl")
     except NotInstalled as error:
-        do_without(error)
+        raise do_without(error) from None
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def one_kind() -> Kind:
         except NotInstalled:
             continue
         return kind
-    do_without("no server of any kind")
+    raise do_without("no server of any kind, see make servers")
 
 
 @pytest.fixture(scope="session")
