@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Lua's ways with numbers and JSON; no other module knows of them."""
+
+from __future__ import annotations
+
+from pyqless.core.lua.cjson import JSONError, decode, encode, quote
+from pyqless.core.lua.numbers import (
+    argument,
+    ceil,
+    concat,
+    day,
+    floor,
+    integer_argument,
+    timestamp,
+    to_integer_reply,
+    to_number,
+)
+
+__all__ = [
+    "JSONError",
+    "argument",
+    "ceil",
+    "concat",
+    "day",
+    "decode",
+    "encode",
+    "floor",
+    "integer_argument",
+    "quote",
+    "timestamp",
+    "to_integer_reply",
+    "to_number",
+]
