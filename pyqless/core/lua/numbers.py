@@ -19,6 +19,7 @@ __all__ = [
     "day",
     "floor",
     "integer_argument",
+    "integer_text",
     "strtod",
     "timestamp",
     "to_integer_reply",
@@ -132,7 +133,11 @@ def integer_argument(value: float) -> int | None:
         The integer, or None where Redis says "value is not an integer or out of range":
         for fractions, ``-0``, and from 1e17 on, where ``argument`` writes an exponent.
     """
-    text = argument(value)
+    return integer_text(argument(value))
+
+
+def integer_text(text: str) -> int | None:
+    """Return the integer in the one form that Redis reads and writes, or None for any other text."""
     return int(text) if _is_integer(text) else None
 
 

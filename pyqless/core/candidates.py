@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""
+What a queue could hand out: the heads of its sorted sets, and the jobs that stand there.
+
+The heads are read without guards, by rank and never by the moment. Then every job that may be chosen
+is guarded and looked up again in its place; if it has moved in between, the attempt starts afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from pyqless.core import history, records
+from pyqless.core.effects import Command, Replies, Transition
+from pyqless.core.keys import Keys
+from pyqless.core.models import Job
+from pyqless.core.records import StoredJob
+from pyqless.core.transaction import Stale, Transaction, raise_first
+from pyqless.errors import DanglingEntry, StoreCorrupted
+
+__all__ = [
+    "Candidate",
+    "Heads",
+    "Place",
+    "candidate_reads",
+    "first_of",
+    "found_in",
+    "head_guards",
+    "head_reads",
+    "load",
+    "set_aside",
+]
+
+#: members with their scores
+Scored: TypeAlias = list[tuple[str, float]]
+
+#: seconds after which a damaged entry is looked at again
+_ASIDE = 60.0
+
+
+class Heads(NamedTuple):
+    """The heads of a queue's sets: those that are due, the longest due first, and those that wait."""
+
+    expired: Scored
+    recurring: Scored
+    scheduled: Scored
+    work: Scored
+
+    @classmethod
+    def of(cls, replies: Replies, now: float) -> Heads:
+        """The replies to ``head_reads``, less what is not due yet."""
+        locks, recurring, scheduled, work = replies
+
+        def due(head: Scored) -> Scored:
+            return [entry for entry in head if entry[1] <= now]
+
+        return cls(due(locks), due(recurring), due(scheduled), work)
+
+    def first(self, count: int) -> Heads:
+        """Shorter heads; the same for a negative count, as in a ``LIMIT``."""
+        return self if count < 0 else Heads(*(head[:count] for head in self))
+
+
+def head_reads(keys: Keys, queue: str, count: int) -> tuple[Command, ...]:
+    """
+    The reads that ``Heads`` is made of.
+
+    Args:
+        count: how many of each; a negative one means all.
+            Sets whose scores are moments are read from 0 on: the core never finds negative ones due.
+    """
+    last = count - 1 if count > 0 else -1
+    limit = ("WITHSCORES", "LIMIT", 0, count)
+    return (
+        ("ZRANGE", keys.locks(queue), 0, last, "WITHSCORES"),
+        ("ZRANGEBYSCORE", keys.recur(queue), 0, "+inf", *limit),
+        ("ZRANGEBYSCORE", keys.scheduled(queue), 0, "+inf", *limit),
+        ("ZREVRANGE", keys.work(queue), 0, last, "WITHSCORES"),
+    )
+
+
+def head_guards(keys: Keys, queue: str) -> list[str]:
+    """The keys whose guard makes sure that there was no more to hand out."""
+    return [read[1] for read in head_reads(keys, queue, 1)]
+
+
+class Place(NamedTuple):
+    """Where an entry stands."""
+
+    #: a sorted set of the queue
+    key: str
+    member: str
+    score: float
+
+
+class Candidate:
+    """A job that may be handed out, with all that is shown of it then."""
+
+    __slots__ = ("dependencies", "dependents", "job", "tracked")
+
+    def __init__(
+        self, job: StoredJob, dependents: set[str], dependencies: set[str], tracked: float | None
+    ) -> None:
+        self.job = job
+        self.dependents = dependents
+        self.dependencies = dependencies
+        self.tracked = tracked
+
+    def view(self) -> Job:
+        """The job as it is now."""
+        return Job(
+            self.job.fields,
+            self.job.entries,
+            self.dependents,
+            self.dependencies,
+            tracked=self.tracked is not None,
+        )
+
+    def check(self) -> None:
+        """
+        Make sure that the job can be handed out.
+
+        Raises:
+            DanglingEntry: there is no such job.
+            CorruptedJob: its fields make no sense; the Lua core would fail on them.
+        """
+        job = self.job
+        if "jid" not in job.fields:
+            raise DanglingEntry(
+                f"a queue names job {job.jid!r}, which is not there",
+                argument=job.tx.keys.job(job.jid),
+            )
+        history.migrate(job.tx, job.jid, job.fields)
+        job.number("time", 0.0)
+        self.view().check()
+
+
+def candidate_reads(keys: Keys, jid: str) -> tuple[Command, ...]:
+    """The reads that a ``Candidate`` is made of."""
+    return (
+        *records.reads(keys, jid),
+        ("SMEMBERS", keys.dependents(jid)),
+        ("SMEMBERS", keys.dependencies(jid)),
+        ("ZSCORE", keys.tracked, jid),
+    )
+
+
+#: What was found under a jid: a candidate, or why there is none.
+Found: TypeAlias = "Candidate | StoreCorrupted"
+
+
+def found_in(tx: Transaction, jid: str, replies: Replies) -> Candidate:
+    """
+    The candidate that replies to ``candidate_reads`` make.
+
+    Raises:
+        StoreCorrupted: one of the keys is of another type.
+    """
+    raise_first(replies)
+    fields, entries, *rest = replies
+    return Candidate(StoredJob(tx, jid, fields, entries), *rest)
+
+
+def _found(tx: Transaction, jid: str, replies: Replies) -> Found:
+    try:
+        return found_in(tx, jid, replies)
+    except StoreCorrupted as fault:
+        return fault
+
+
+def load(
+    tx: Transaction,
+    jids: Iterable[str],
+    *,
+    places: Iterable[Place] = (),
+    also: tuple[Command, ...] = (),
+    guard: Iterable[str] = (),
+    last: bool = True,
+) -> Transition[tuple[dict[str, Found], Replies]]:
+    """
+    Guard jobs and read all that is shown of them.
+
+    Args:
+        places: entries that must still stand where they stood.
+        also: further reads of the same batch.
+        guard: further guards.
+
+    Returns:
+        what was found by jid, and the replies to ``also``.
+
+    Raises:
+        Stale: an entry has moved.
+    """
+    keys, wanted, standing = tx.keys, list(dict.fromkeys(jids)), list(places)
+    replies = yield from tx.read(
+        *(("ZSCORE", place.key, place.member) for place in standing),
+        *also,
+        *(read for jid in wanted for read in candidate_reads(keys, jid)),
+        guard=[*guard, *(key for jid in wanted for key in records.guards(keys, jid))],
+        last=last,
+        tolerant=True,
+    )
+    if replies[: len(standing)] != [place.score for place in standing]:
+        raise Stale
+    first = len(standing) + len(also)
+    found = {
+        jid: _found(tx, jid, replies[at : at + 5])
+        for jid, at in zip(wanted, range(first, len(replies), 5), strict=True)
+    }
+    return found, replies[len(standing) : first]
+
+
+def first_of(work: Scored, added: dict[str, float], removed: set[str], count: int) -> Scored:
+    """
+    The jobs that go first, once what is due has been dealt with.
+
+    Args:
+        work: the head of the waiting jobs, long enough for all of ``added`` and ``removed``.
+        added: the scores of jobs that have come to wait.
+        removed: jids that wait no more.
+        count: how many; a negative one leaves that many out at the end, as in the core.
+    """
+    scores = {jid: score for jid, score in work if jid not in removed} | added
+    order = sorted(
+        scores.items(),
+        key=lambda entry: (entry[1], entry[0].encode("utf-8", "surrogateescape")),
+        reverse=True,
+    )
+    return order[:count]
+
+
+def set_aside(tx: Transaction, queue: str, place: Place, fault: StoreCorrupted) -> bool:
+    """
+    Report an entry that cannot be handed out, and move it out of the way of the others.
+
+    An entry without a job is removed; a damaged job is kept, to be looked at again when
+    nothing else waits or, in sets whose scores are moments, a minute later.
+
+    Returns:
+        bool: whether the entry stood in the way of others.
+    """
+    tx.reports.append(fault)
+    if isinstance(fault, DanglingEntry):
+        tx.zrem(place.key, place.member)
+        return True
+    later = -math.inf if place.key == tx.keys.work(queue) else tx.now + _ASIDE
+    tx.zadd(place.key, later, place.member)
+    return place.score != later

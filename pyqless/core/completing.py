@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""How a job is completed, or goes on to its next queue (QlessJob:complete)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyqless.core import expiry, lua, places, records
+from pyqless.core.candidates import Scored
+from pyqless.core.dependencies import let_go, state_guards, state_reads, wait_for
+from pyqless.core.effects import FollowedBy, Replies, Transition
+from pyqless.core.messages import publish_event, publish_log
+from pyqless.core.ownership import COMPLETE, require_lock
+from pyqless.core.records import StoredJob
+from pyqless.core.settings import Settings
+from pyqless.core.statistics import Sampler
+from pyqless.core.transaction import Transaction, raise_first
+from pyqless.errors import StoreCorrupted, WrongQueue
+
+__all__ = ["Next", "advance", "complete"]
+
+_SETTINGS = ("max-job-history", *expiry.SETTINGS)
+
+
+class Next(NamedTuple):
+    """Where a job goes on."""
+
+    queue: str
+    #: seconds to wait before it may run there
+    delay: float = 0.0
+    #: jids to wait for there
+    depends: Sequence[str | float] = ()
+
+
+def complete(
+    tx: Transaction, jid: str, worker: str, queue: str, data: str
+) -> Transition[str | FollowedBy]:
+    """
+    Complete a job for good, let go what waited for it, and delete completed jobs that are too old.
+
+    Args:
+        data: JSON text that replaces the job's data.
+
+    Returns:
+        str: ``complete``.
+
+    Raises:
+        JobNotFound, NotRunning, JobLost: the worker does not hold the job's lock.
+        WrongQueue: the job runs in another queue.
+    """
+    keys = tx.keys
+    sampled = Sampler.key(keys, "run", tx.now, queue)
+    fields, entries, texts, summary, tracked, dependents, *completed = yield from tx.read(
+        *records.reads(keys, jid),
+        Settings.read(keys, _SETTINGS),
+        Sampler.read(sampled),
+        ("ZSCORE", keys.tracked, jid),
+        ("SMEMBERS", keys.dependents(jid)),
+        *expiry.oldest_reads(keys, expiry.FEW),
+        ("ZSCORE", keys.completed, jid),
+        guard=[*records.guards(keys, jid), keys.config, sampled, keys.dependents(jid)],
+        last=True,
+    )
+    job = StoredJob(tx, jid, fields, entries)
+    settings = Settings(_SETTINGS, texts)
+    _require(job, worker, queue)
+    expiring = _expiring(job, settings, *completed)
+    others = [entry for entry in expiring.going if entry[0] != jid]
+    children, found = yield from _load(tx, sorted(dependents), others)
+
+    _leave(job, worker, queue, data, settings, Sampler(tx, sampled, summary))
+    publish_event(tx, "completed", jid, tracked)
+    publish_log(tx, jid=jid, event="completed", queue=queue)
+    _write(job, "complete", "")
+    tx.zadd(keys.completed, tx.now, jid)
+    expiry.drop(tx, others, found)
+    if len(others) < len(expiring.going):
+        expiry.drop(tx, [(jid, tx.now)], [tx.now, fields.get("tags")])
+    _let_go(tx, sorted(dependents), children, jid)
+    tx.delete(keys.dependents(jid))
+    return FollowedBy("complete", expiry.expire) if expiring.more else "complete"
+
+
+def advance(
+    tx: Transaction, jid: str, worker: str, queue: str, data: str, to: Next
+) -> Transition[str]:
+    """
+    Complete a job in its queue and put it into the next.
+
+    Args:
+        data: JSON text that replaces the job's data.
+
+    Returns:
+        str: ``waiting``, ``scheduled`` or ``depends``.
+
+    Raises:
+        JobNotFound, NotRunning, JobLost: the worker does not hold the job's lock.
+        WrongQueue: the job runs in another queue.
+    """
+    keys = tx.keys
+    sampled = Sampler.key(keys, "run", tx.now, queue)
+    fields, entries, texts, summary, tracked, *states = yield from tx.read(
+        *records.reads(keys, jid),
+        Settings.read(keys, _SETTINGS),
+        Sampler.read(sampled),
+        ("ZSCORE", keys.tracked, jid),
+        *state_reads(keys, to.depends),
+        guard=[
+            *records.guards(keys, jid),
+            keys.config,
+            sampled,
+            *state_guards(keys, to.depends),
+        ],
+        last=True,
+    )
+    job = StoredJob(tx, jid, fields, entries)
+    settings = Settings(_SETTINGS, texts)
+    _require(job, worker, queue)
+    _leave(job, worker, queue, data, settings, Sampler(tx, sampled, summary))
+    publish_event(tx, "completed", jid, tracked)
+    publish_log(tx, jid=jid, event="advanced", queue=queue, to=to.queue)
+    job.record(settings.history_limit(), "put", q=to.queue)
+    tx.zadd_new(keys.queues, tx.now, to.queue)
+    _write(job, "waiting", to.queue)
+    return _enter(job, to, dict(zip(to.depends, states, strict=True)))
+
+
+def _require(job: StoredJob, worker: str, queue: str) -> None:
+    require_lock(job, worker, COMPLETE)
+    current = job.text("queue")
+    if queue != current:
+        raise WrongQueue(
+            f"job {job.jid!r} runs in queue {current!r}, not in {queue!r}",
+            argument="queue",
+            value=current,
+            lua=f"Complete(): Job {job.jid} running in another queue: {current}",
+        )
+
+
+def _expiring(
+    job: StoredJob, settings: Settings, oldest: Scored, size: int, own: float | None
+) -> expiry.Plan:
+    """What has to go once this job, too, is completed."""
+    tx = job.tx
+    if tx.attempt:
+        # every worker would take the same oldest jobs, so after a conflict they go by themselves
+        return expiry.Plan([], more=True)
+    known = [entry for entry in oldest if entry[0] != job.jid]
+    if len(oldest) == size or tx.now < known[-1][1]:
+        known = sorted([*known, (job.jid, tx.now)], key=_order)
+    return expiry.plan(known, size + (own is None), tx.now, settings)
+
+
+def _order(entry: tuple[str, float]) -> tuple[float, bytes]:
+    jid, moment = entry
+    return moment, jid.encode("utf-8", "surrogateescape")
+
+
+def _load(
+    tx: Transaction, children: list[str], expiring: Scored
+) -> Transition[tuple[Replies, Replies]]:
+    """Read the jobs that completion lets go, and those that it deletes."""
+    if not children and not expiring:
+        return [], []
+    keys = tx.keys
+    replies = yield from tx.read(
+        *(
+            read
+            for child in children
+            for read in (("HGETALL", keys.job(child)), ("SMEMBERS", keys.dependencies(child)))
+        ),
+        *expiry.drop_reads(keys, expiring),
+        guard=[
+            *(key for child in children for key in (keys.job(child), keys.dependencies(child))),
+            *expiry.drop_guards(keys, expiring),
+        ],
+        last=True,
+        tolerant=True,
+    )
+    return replies[: 2 * len(children)], replies[2 * len(children) :]
+
+
+def _leave(
+    job: StoredJob, worker: str, queue: str, data: str, settings: Settings, sampler: Sampler
+) -> None:
+    tx = job.tx
+    job.record(settings.history_limit(), "done")
+    places.leave(tx, queue, job.jid)
+    sampler.add(tx.now - job.number("time", tx.now))
+    job.set("data", data, "time", lua.timestamp(tx.now))
+    tx.zrem(tx.keys.worker_jobs(worker), job.jid)
+
+
+def _write(job: StoredJob, state: str, queue: str) -> None:
+    retries = lua.argument(job.number("retries"))
+    job.set(
+        *("state", state, "worker", "", "failure", "{}"),
+        *("queue", queue, "expires", "0", "remaining", retries),
+    )
+
+
+def _let_go(tx: Transaction, children: list[str], found: Replies, parent: str) -> None:
+    for child, fields, dependencies in zip(children, found[::2], found[1::2], strict=True):
+        try:
+            raise_first([fields, dependencies])
+            let_go(StoredJob(tx, child, fields), dependencies, parent)
+        except StoreCorrupted as fault:
+            tx.reports.append(fault)
+
+
+def _enter(job: StoredJob, to: Next, states: dict[str | float, str | None]) -> str:
+    """Find the job's place in its next queue."""
+    tx, keys, jid = job.tx, job.tx.keys, job.jid
+    if to.delay > 0 and not to.depends:
+        tx.zadd(keys.scheduled(to.queue), tx.now + to.delay, jid)
+        return "scheduled"
+    # a job can wait for itself: what counts is the state just written
+    own = {other: "waiting" for other in states if lua.concat(other) == jid}
+    if not wait_for(tx, jid, states | own):
+        places.enqueue(tx, to.queue, jid, job.number("priority"))
+        return "waiting"
+    tx.zadd(keys.depends(to.queue), tx.now, jid)
+    job.set("state", "depends")
+    if to.delay > 0:
+        job.set("scheduled", lua.argument(tx.now + to.delay))
+    return "depends"

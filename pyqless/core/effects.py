@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What a transition yields, what it is given back, and how it may end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from pyqless.core.transaction import Transaction
+
+__all__ = ["Batch", "Command", "Continue", "Factory", "FollowedBy", "Replies", "Transition"]
+
+T = TypeVar("T")
+
+#: ``(name, key, *arguments)`` of the small command set of ``pyqless.core.keyspace``.
+#: Text is ``str``; bytes that are no UTF-8 are carried as surrogate escapes. Scores are floats.
+Command: TypeAlias = tuple[Any, ...]
+
+#: One reply a read, in its order, in the forms that ``pyqless.core.keyspace`` gives.
+#: Where a key is of another type than the read wants, its reply is a ``StoreCorrupted``.
+Replies: TypeAlias = list[Any]
+
+
+class Batch(NamedTuple):
+    """Reads that go to the store together, after their guards."""
+
+    #: keys of which what is read from now on must still hold at the commit
+    guards: Sequence[str]
+    #: carried out in this order, not at one instant
+    reads: Sequence[Command]
+    #: a hint that no further batch will follow, so that a driver may open the commit with it.
+    #: A driver takes a further batch all the same, at the price of repeating the guarded reads.
+    last: bool = False
+    #: the reads see one instant; such a batch has no guards
+    snapshot: bool = False
+
+
+#: A rule: yields batches, ends with its value; its writes lie in the transaction.
+Transition: TypeAlias = Generator[Batch, Replies, T]
+
+#: Begins a transition afresh; a driver calls it once an attempt.
+Factory: TypeAlias = Callable[["Transaction"], Transition[T]]
+
+
+class Continue(NamedTuple):
+    """
+    The end of a link of a chain: the driver commits it, then runs ``rest`` at the same moment.
+
+    The value of the chain is that of its last link. Each link is right by itself.
+    """
+
+    rest: Factory[Any]
+
+
+class FollowedBy(NamedTuple):
+    """
+    A value, and housekeeping that another transaction should do after this one is committed.
+
+    A fault in ``rest`` does not touch the value: what it leaves undone, a later call finds and does.
+    """
+
+    value: Any
+    rest: Factory[Any]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The fields of a job's or recurring job's hash, read with care: another program may have mangled them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pyqless.core import lua
+from pyqless.errors import CorruptedJob
+
+__all__ = ["Fields"]
+
+
+class Fields:
+    """
+    Typed access to a hash.
+
+    Attributes:
+        jid: whose it is.
+        fields: the texts by name.
+
+    Every method raises ``CorruptedJob`` where a field makes no sense.
+    """
+
+    jid: str
+    fields: Mapping[str, str]
+
+    @classmethod
+    def of(cls, jid: str, fields: Mapping[str, str]) -> Fields:
+        """Some fields of a job."""
+        self = cls()
+        self.jid, self.fields = jid, fields
+        return self
+
+    def text(self, name: str) -> str:
+        """A field that is always there."""
+        text = self.fields.get(name)
+        if text is None:
+            raise self.corrupted(name)
+        return text
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """A field that holds a finite number; without a default, it is always there."""
+        if default is not None and name not in self.fields:
+            return default
+        number = lua.to_number(self.fields.get(name))
+        if number is None or not math.isfinite(number):
+            raise self.corrupted(name)
+        return number
+
+    def whole(self, name: str) -> int:
+        """A field that holds a whole number which the store can count up and down; 0 where it is absent."""
+        number = lua.integer_text(self.fields.get(name, "0"))
+        if number is None or abs(number) >= 2**63 - 1:
+            raise self.corrupted(name)
+        return number
+
+    def json(self, name: str, default: str | None = None) -> Any:
+        """A field that holds JSON."""
+        try:
+            return lua.decode(self.fields.get(name, default))
+        except lua.JSONError as error:
+            raise self.corrupted(name) from error
+
+    def tag_list(self, default: str | None = None) -> list[str | float]:
+        """The field ``tags``; an object has none, as in Lua."""
+        tags = self.json("tags", default)
+        if isinstance(tags, dict):
+            return []
+        if not isinstance(tags, list) or not all(isinstance(tag, str | float) for tag in tags):
+            raise self.corrupted("tags")
+        return tags
+
+    def corrupted(self, name: str) -> CorruptedJob:
+        """The error that says that a field makes no sense."""
+        value = self.fields.get(name)
+        found = "is missing" if value is None else f"makes no sense: {value!r}"
+        return CorruptedJob(
+            f"job {self.jid}: the field {name!r} {found}", argument=name, value=value
+        )

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The jobs of a queue in the order in which they go: pop and peek both work on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyqless.core import spawning
+from pyqless.core.candidates import (
+    Candidate,
+    Found,
+    Heads,
+    Place,
+    Scored,
+    first_of,
+    head_guards,
+    load,
+    set_aside,
+)
+from pyqless.core.effects import Command, Replies, Transition
+from pyqless.core.locks import expire
+from pyqless.core.places import promote
+from pyqless.core.transaction import Stale, Transaction, raise_first
+from pyqless.errors import StoreCorrupted
+
+__all__ = ["Line"]
+
+
+class Line:
+    """
+    What a queue has to hand out, within one transaction.
+
+    Args:
+        number: how many jobs are wanted; a negative number as in the core (C8).
+        limit: of a job's history.
+    """
+
+    def __init__(self, tx: Transaction, queue: str, number: int, limit: int) -> None:
+        self.tx = tx
+        self.queue = queue
+        self.number = number
+        self.limit = limit
+        #: whether damaged entries stood in the way of others
+        self.obstructed = False
+        self._heads = Heads([], [], [], [])
+        self._found: dict[str, Found] = {}
+        self._recurring: list[Any] = []
+        self._failed: set[str] = set()
+
+    def load(
+        self, reads: tuple[Command, ...], replies: Replies, also: tuple[Command, ...] = ()
+    ) -> Transition[Replies]:
+        """
+        Guard and read all that stands in the heads of the queue's sets.
+
+        Args:
+            reads: those of the heads, and their replies.
+            also: further reads, of keys that are guarded with the rest.
+
+        Returns:
+            the replies to ``also``.
+
+        Raises:
+            Stale: something has moved since the heads were read.
+        """
+        keys, queue = self.tx.keys, self.queue
+        heads = self._heads = Heads.of(replies, self.tx.now).first(self.number)
+        sets = (keys.locks(queue), keys.recur(queue), keys.scheduled(queue), keys.work(queue))
+        rows = [keys.recurring_job(jid) for jid, _ in heads.recurring]
+        jobs = (heads.expired, heads.scheduled, heads.work)
+        # fewer than wanted are handed out only if nothing comes in between
+        short = self.number < 0 or sum(map(len, jobs)) < self.number
+        again = reads if short else ()
+        self._found, extra = yield from load(
+            self.tx,
+            (jid for head in jobs for jid, _ in head),
+            places=[
+                Place(key, *entry) for key, head in zip(sets, heads, strict=True) for entry in head
+            ],
+            also=(*also, *(("HGETALL", row) for row in rows), *again),
+            guard=[
+                *(read[1] for read in also),
+                *rows,
+                *(head_guards(keys, queue) if short else ()),
+            ],
+            last=not heads.recurring,
+        )
+        if extra[len(also) + len(rows) :] != replies[: len(again)]:
+            raise Stale
+        self._recurring = extra[len(also) : len(also) + len(rows)]
+        raise_first(extra[: len(also)])
+        return extra[: len(also)]
+
+    def stalled(self) -> list[Candidate]:
+        """The jobs whose lock has expired, left as they are."""
+        locks = self.tx.keys.locks(self.queue)
+        usable = (self._usable(Place(locks, *entry)) for entry in self._heads.expired)
+        return [candidate for candidate in usable if candidate]
+
+    def invalidate_locks(self, grace_period: float) -> list[Candidate]:
+        """Deal with the expired locks; returns the jobs that can be handed out again."""
+        free = []
+        for candidate in self.stalled():
+            job = candidate.job
+            if expire(job, self.queue, self.limit, grace_period, candidate.tracked):
+                free.append(candidate)
+            elif job.fields["state"] == "failed":
+                self._failed.add(job.jid)
+        return free
+
+    def take(self, need: int) -> Transition[list[Candidate]]:
+        """
+        Let what is due join the waiting jobs, and take those that go first.
+
+        Args:
+            need: how many; as ``number``, less the jobs in hand.
+        """
+        if need == 0:
+            return []
+        heads = self._heads.first(need)
+        recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
+        children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.limit)
+        self._found |= {jid: found for jid, (_, found) in children.items()}
+        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(heads)
+        order = yield from self._order(added, need)
+        unseen = [jid for jid, _ in order if jid not in self._found]
+        if unseen:
+            more, _ = yield from load(self.tx, unseen)
+            self._found |= more
+        work = self.tx.keys.work(self.queue)
+        usable = [self._usable(Place(work, *entry)) for entry in order]
+        return [candidate for candidate in usable if candidate]
+
+    def _promoted(self, heads: Heads) -> dict[str, float]:
+        scores = {}
+        for jid, due in heads.scheduled:
+            found = self._found[jid]
+            try:
+                if isinstance(found, StoreCorrupted):
+                    raise found
+                scores[jid] = promote(found.job, self.queue)
+            except StoreCorrupted as fault:
+                place = Place(self.tx.keys.scheduled(self.queue), jid, due)
+                self.obstructed |= set_aside(self.tx, self.queue, place, fault)
+        return scores
+
+    def _order(self, added: dict[str, float], need: int) -> Transition[Scored]:
+        work = self._heads.work
+        touched = self._failed | added.keys()
+        if not touched.isdisjoint(jid for jid, _ in work) and len(work) == self.number:
+            # a job stands in two places, so the head that was read may be too short
+            key = self.tx.keys.work(self.queue)
+            (work,) = yield from self.tx.read(
+                ("ZREVRANGE", key, 0, -1, "WITHSCORES"), guard=[key], last=True
+            )
+        return first_of(work, added, self._failed, need)
+
+    def _usable(self, place: Place) -> Candidate | None:
+        found = self._found[place.member]
+        try:
+            if isinstance(found, StoreCorrupted):
+                raise found
+            found.check()
+        except StoreCorrupted as fault:
+            self.obstructed |= set_aside(self.tx, self.queue, place, fault)
+            return None
+        return found

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Locks: how a worker keeps one (heartbeat), is made to give one up (timeout), or loses one that has expired."""
+
+from __future__ import annotations
+
+import math
+
+from pyqless.core import failures, lua, places, records, statistics
+from pyqless.core.effects import Transition
+from pyqless.core.messages import lock_lost, publish_event, publish_log
+from pyqless.core.ownership import HEARTBEAT, require_lock
+from pyqless.core.records import StoredJob
+from pyqless.core.settings import Settings
+from pyqless.core.transaction import Transaction
+from pyqless.errors import JobNotFound, NotRunning
+
+__all__ = ["expire", "heartbeat", "hold", "timeout"]
+
+_HISTORY = ("max-job-history",)
+
+
+def hold(job: StoredJob, queue: str, worker: str, expires: float) -> None:
+    """Enter a worker's lock on a job, or extend it, where locks are looked up."""
+    tx = job.tx
+    tx.zadd(tx.keys.worker_jobs(worker), expires, job.jid)
+    tx.zadd(tx.keys.locks(queue), expires, job.jid)
+
+
+def heartbeat(tx: Transaction, jid: str, worker: str, data: str | None = None) -> Transition[float]:
+    """
+    Renew a worker's lock (QlessJob:heartbeat).
+
+    Args:
+        data: JSON text that replaces the job's data, or None to keep it.
+
+    Returns:
+        float: Unix time at which the lock now expires, seconds.
+
+    Raises:
+        JobNotFound, NotRunning, JobLost: the worker does not hold the job's lock.
+    """
+    keys = tx.keys
+    # whole, since only the job says which queue's heartbeat setting counts
+    fields, settings = yield from tx.read(
+        ("HGETALL", keys.job(jid)),
+        ("HGETALL", keys.config),
+        guard=[keys.job(jid), keys.config],
+        last=True,
+    )
+    job = StoredJob(tx, jid, fields)
+    queue = fields.get("queue", "")
+    names = Settings.heartbeat_names(queue)
+    expires = tx.now + Settings(names, map(settings.get, names)).heartbeat(queue)
+    require_lock(job, worker, HEARTBEAT)
+    if data is not None:
+        job.set("data", data)
+    job.set("expires", lua.argument(expires), "worker", worker)
+    tx.zadd(keys.workers, tx.now, worker)
+    hold(job, job.text("queue"), worker, expires)
+    return expires
+
+
+# -- giving up --------------------------------------------------------------------------------
+
+
+def timeout(tx: Transaction, jids: list[str]) -> Transition[None]:
+    """
+    Take running jobs from their workers at once (QlessJob:timeout); all of them or none.
+
+    Raises:
+        JobNotFound: there is no such job.
+        NotRunning: it is not running.
+    """
+    keys = tx.keys
+    texts, *replies = yield from tx.read(
+        Settings.read(keys, _HISTORY),
+        *(read for jid in jids for read in records.reads(keys, jid)),
+        guard=[keys.config, *(key for jid in jids for key in records.guards(keys, jid))],
+        last=True,
+    )
+    for jid, fields, entries in zip(jids, replies[::2], replies[1::2], strict=True):
+        _time_out(StoredJob(tx, jid, fields, entries), Settings(_HISTORY, texts))
+
+
+def _time_out(job: StoredJob, settings: Settings) -> None:
+    tx, jid = job.tx, job.jid
+    if "queue" not in job.fields:
+        text = f"Timeout(): Job {jid} does not exist"
+        raise JobNotFound(f"there is no job {jid!r}", argument="jid", value=jid, lua=text)
+    if job.fields.get("state") != "running":
+        raise NotRunning(
+            f"job {jid!r} is not running but {job.fields.get('state')}",
+            argument="state",
+            value=job.fields.get("state"),
+            lua=f"Timeout(): Job {jid} not running",
+        )
+    queue, worker = job.text("queue"), job.text("worker")
+    job.record(settings.history_limit(), "timed-out")
+    tx.zrem(tx.keys.locks(queue), jid)
+    tx.zadd(tx.keys.work(queue), math.inf, jid)
+    job.set("state", "stalled", "expires", "0")
+    lock_lost(tx, jid, worker)
+
+
+# -- expiring ---------------------------------------------------------------------------------
+
+
+def expire(
+    job: StoredJob, queue: str, limit: int, grace_period: float, tracked: float | None
+) -> bool:
+    """
+    Deal with an expired lock that pop has met in a queue (invalidate_locks in queue.lua).
+
+    The first time the worker is told, and given the grace period;
+    the next time, or at once where there is no grace period, the job is taken from it.
+
+    Args:
+        limit: of the job's history.
+        grace_period: seconds; 0 or less: none.
+        tracked: whether the job is tracked, and since when.
+
+    Returns:
+        bool: whether the job can be handed to another worker now.
+
+    Raises:
+        CorruptedJob: the job's fields make no sense; nothing has been staged.
+    """
+    tx, jid = job.tx, job.jid
+    worker = job.text("worker")
+    told = lua.to_number(job.fields.get("grace", "0")) == 1
+    taken = told or grace_period <= 0
+    exhausted = taken and job.whole("remaining") <= 0
+    tx.zrem(tx.keys.worker_jobs(worker), jid)
+    if not told or grace_period <= 0:
+        publish_event(tx, "stalled", jid, tracked)
+        job.record(limit, "timed-out")
+        job.set("grace", "1")
+        lock_lost(tx, jid, worker)
+        tx.zadd(tx.keys.locks(queue), tx.now + grace_period, jid)
+        statistics.count(tx, queue, tx.now, retries=1)
+    if taken:
+        job.spend_retry()
+    if exhausted:
+        _exhaust(job, queue, worker, limit, tracked)
+    return taken and not exhausted
+
+
+def _exhaust(job: StoredJob, queue: str, worker: str, limit: int, tracked: float | None) -> None:
+    tx, jid = job.tx, job.jid
+    places.leave(tx, queue, jid)
+    group = "failed-retries-" + job.text("queue")
+    message = failures.exhausted_message(queue)
+    job.record(limit, "failed", group=group)
+    failures.enter(job, queue, group, message, worker="", when=tx.now)
+    publish_event(tx, "failed", jid, tracked)
+    publish_log(tx, jid=jid, event="failed", group=group, worker=worker, message=message)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""How a queue hands out jobs (pop in queue.lua), and how it shows what it would hand out (peek)."""
+
+from __future__ import annotations
+
+from pyqless.core import lua
+from pyqless.core.candidates import Candidate, head_reads
+from pyqless.core.effects import Continue, Transition
+from pyqless.core.line import Line
+from pyqless.core.locks import hold
+from pyqless.core.messages import publish_event
+from pyqless.core.models import Job
+from pyqless.core.paging import whole
+from pyqless.core.settings import Settings
+from pyqless.core.statistics import Sampler
+from pyqless.core.transaction import Transaction
+
+__all__ = ["peek", "pop"]
+
+
+def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[list[Job] | Continue]:
+    """
+    Hand jobs to a worker.
+
+    First those whose lock has expired; then, by priority, the waiting ones,
+    among them what recurring jobs make now and what was delayed until now.
+
+    Args:
+        count: how many at most; the core's ways with negative ones are kept.
+
+    Returns:
+        list: the jobs as they are now; one that stands in two places comes twice, as from the core.
+        Fewer than there are come only where damaged entries stood in the way.
+    """
+    keys = tx.keys
+    names = (
+        *Settings.heartbeat_names(queue),
+        f"{queue}-max-concurrency",
+        "grace-period",
+        "max-job-history",
+    )
+    reads = head_reads(keys, queue, int(count) or 1)
+    texts, paused, *replies = yield from tx.read(
+        Settings.read(keys, names),
+        ("SISMEMBER", keys.paused, queue),
+        *reads,
+        guard=[keys.config, keys.paused],
+    )
+    settings = Settings(names, texts)
+    expires = tx.now + settings.heartbeat(queue)
+    if paused:
+        return []
+    number = whole("count", (yield from _allowed(tx, queue, settings, count)))
+    if number == 0:
+        tx.zadd(keys.workers, tx.now, worker)
+        return []
+    line = Line(tx, queue, number, settings.history_limit())
+    sampled = Sampler.key(keys, "wait", tx.now, queue)
+    (summary,) = yield from line.load(reads, replies, also=(Sampler.read(sampled),))
+    tx.zadd(keys.workers, tx.now, worker)
+    handed = line.invalidate_locks(settings.number("grace-period", 10.0))
+    handed += yield from line.take(number - len(handed))
+    if line.obstructed and not handed:
+        return Continue(lambda tx: pop(tx, queue, worker, count))
+    sampler = Sampler(tx, sampled, summary)
+    for candidate in handed:
+        _hand_out(candidate, queue, worker, expires, line.limit, sampler)
+    if handed:
+        tx.zrem(keys.work(queue), *(candidate.job.jid for candidate in handed))
+    return [candidate.view() for candidate in handed]
+
+
+def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[float]:
+    """How many of the jobs asked for a limit on running jobs allows."""
+    limit = settings.number(f"{queue}-max-concurrency", 0.0)
+    if limit <= 0:
+        return count
+    locks = tx.keys.locks(queue)
+    (running,) = yield from tx.read(("ZCOUNT", locks, tx.now, "+inf"), guard=[locks])
+    return min(max(0.0, limit - float(running)), count)
+
+
+def _hand_out(
+    candidate: Candidate,
+    queue: str,
+    worker: str,
+    expires: float,
+    limit: int,
+    sampler: Sampler,
+) -> None:
+    job = candidate.job
+    tx = job.tx
+    job.record(limit, "popped", worker=worker)
+    sampler.add(tx.now - job.number("time", tx.now))
+    job.set(
+        *("time", lua.timestamp(tx.now), "worker", worker),
+        *("expires", lua.argument(expires), "state", "running"),
+    )
+    hold(job, queue, worker, expires)
+    publish_event(tx, "popped", job.jid, candidate.tracked)
+
+
+def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
+    """
+    Show the jobs that pop would look at first; what is due is made and promoted by it all the same.
+
+    Args:
+        count: how many at most.
+    """
+    number = whole("count", count)
+    if number == 0:
+        return []
+    names = ("max-job-history",)
+    reads = head_reads(tx.keys, queue, number)
+    texts, *replies = yield from tx.read(
+        Settings.read(tx.keys, names), *reads, guard=[tx.keys.config]
+    )
+    line = Line(tx, queue, number, Settings(names, texts).history_limit())
+    yield from line.load(reads, replies)
+    shown = line.stalled()
+    shown += yield from line.take(number - len(shown))
+    return [candidate.view() for candidate in shown]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""The jobs that recurring jobs make when they are due (check_recurring in queue.lua)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pyqless.core import lua, tags
+from pyqless.core.candidates import Found, Place, load, set_aside
+from pyqless.core.effects import Transition
+from pyqless.core.models import RecurringJob
+from pyqless.core.places import work_score
+from pyqless.core.transaction import Transaction
+from pyqless.errors import DanglingEntry, StoreCorrupted
+
+__all__ = ["spawn"]
+
+
+class _Run(NamedTuple):
+    """One job to be made."""
+
+    parent: RecurringJob
+    jid: str
+    #: when it was due, Unix time, seconds
+    moment: float
+
+
+def spawn(
+    tx: Transaction,
+    queue: str,
+    due: list[tuple[tuple[str, float], Any]],
+    wanted: int,
+    limit: int,
+) -> Transition[dict[str, tuple[float, Found]]]:
+    """
+    Make the jobs that are due.
+
+    Args:
+        due: recurring jobs with the moment of their next run, the longest due first, each with
+            its hash, guarded, or the fault that stands in the way.
+        wanted: how many jobs to make at most.
+        limit: of a job's history.
+
+    Returns:
+        dict: the score in ``work`` and the job, by jid.
+    """
+    runs: list[_Run] = []
+    for (jid, moment), row in due:
+        place = Place(tx.keys.recur(queue), jid, moment)
+        try:
+            runs += _plan(tx, place, _checked(tx, jid, row), wanted - len(runs))
+        except StoreCorrupted as fault:
+            set_aside(tx, queue, place, fault)
+    if not runs:
+        return {}
+    found, _ = yield from load(tx, [run.jid for run in runs])
+    return {run.jid: _make(tx, queue, run, found[run.jid], limit) for run in runs}
+
+
+def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
+    if isinstance(row, StoreCorrupted):
+        raise row
+    if not row:
+        key = tx.keys.recurring_job(jid)
+        raise DanglingEntry(f"recurring job {jid!r} is named, but not there", argument=key)
+    return RecurringJob({**row, "jid": jid})
+
+
+def _plan(tx: Transaction, place: Place, parent: RecurringJob, wanted: int) -> list[_Run]:
+    """The runs that are due; the parent's count and next run move on."""
+    for name in ("klass", "data", "retries"):
+        parent.text(name)
+    parent.number("priority")
+    parent.tag_list()
+    first = parent.whole("count") + 1
+    moments = list(_moments(parent, place.score, tx.now, wanted))
+    if moments:
+        tx.hincrby(tx.keys.recurring_job(parent.jid), "count", len(moments))
+        tx.zadd(place.key, moments[-1] + parent.number("interval"), parent.jid)
+    return [
+        _Run(parent, f"{parent.jid}-{number}", moment)
+        for number, moment in enumerate(moments, first)
+    ]
+
+
+def _moments(parent: RecurringJob, next_run: float, now: float, wanted: int) -> Iterator[float]:
+    moment = lua.floor(next_run)
+    interval = parent.number("interval")
+    backlog = parent.number("backlog", 0.0)
+    if backlog != 0 and now != moment:
+        if interval == 0:
+            # the core divides by it here, and gets a next run that is no number and never due
+            return
+        overdue = (now - moment) / interval
+        if overdue > backlog:
+            moment += lua.ceil(overdue - backlog) * interval
+    while moment <= now and wanted > 0:
+        yield moment
+        moment += interval
+        wanted -= 1
+
+
+def _make(tx: Transaction, queue: str, run: _Run, found: Found, limit: int) -> tuple[float, Found]:
+    """Write one job over whatever has its jid."""
+    parent = run.parent
+    score = work_score(parent.number("priority"), run.moment)
+    if isinstance(found, StoreCorrupted):
+        tx.reports.append(found)
+        return score, found
+    retries = parent.text("retries")
+    tags.index(tx, run.jid, parent.tag_list())
+    found.job.set(
+        *("jid", run.jid, "klass", parent.text("klass"), "data", parent.text("data")),
+        *("priority", parent.text("priority"), "tags", parent.text("tags")),
+        *("state", "waiting", "worker", "", "expires", "0", "queue", queue),
+        *("retries", retries, "remaining", retries),
+        *("time", lua.timestamp(run.moment), "spawned_from_jid", parent.jid),
+    )
+    found.job.record(limit, "put", q=queue, moment=run.moment)
+    tx.zadd(tx.keys.work(queue), score, run.jid)
+    return score, found

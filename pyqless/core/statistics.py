@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Per-day statistics of a queue: counts, and times as a histogram with Welford's mean and variance (queue.lua)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pyqless.core import lua
+from pyqless.core.effects import Command, Transition
+from pyqless.core.keys import Keys
+from pyqless.core.transaction import Transaction
+from pyqless.errors import StoreCorrupted
+
+__all__ = ["Sampler", "Statistics", "Times", "count", "day_of", "stats"]
+
+#: the histogram's bins in the order of ``stats``: 60 seconds, 59 minutes, 23 hours, 6 days
+BINS = (
+    *(f"s{second}" for second in range(60)),
+    *(f"m{minute}" for minute in range(1, 60)),
+    *(f"h{hour}" for hour in range(1, 24)),
+    *(f"d{day}" for day in range(1, 7)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long jobs waited or ran."""
+
+    count: float
+    #: seconds
+    mean: float
+    #: standard deviation, seconds
+    std: float
+    #: one count a bin, as in ``BINS``
+    histogram: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """A queue's day."""
+
+    retries: float
+    failed: float
+    failures: float
+    wait: Times
+    run: Times
+
+
+def day_of(moment: float) -> str:
+    """The day of a moment, as it stands in the keys of statistics."""
+    return lua.concat(lua.day(moment))
+
+
+def count(tx: Transaction, queue: str, moment: float, **increments: int) -> None:
+    """Add to the ``retries``, ``failed`` and ``failures`` of a queue on the day of a moment."""
+    key = tx.keys.statistics("stats", day_of(moment), queue)
+    for field, increment in increments.items():
+        tx.hincrby(key, field, increment)
+
+
+class Sampler:
+    """Adds samples to the times of one queue and day, each reading what the one before wrote."""
+
+    __slots__ = ("_key", "_summary", "_tx")
+
+    def __init__(self, tx: Transaction, key: str, summary: list[str | None]) -> None:
+        self._tx = tx
+        self._key = key
+        self._summary = summary
+
+    @staticmethod
+    def key(keys: Keys, kind: str, now: float, queue: str) -> str:
+        """The hash of today's times of a kind, ``wait`` or ``run``; to be guarded."""
+        return keys.statistics(kind, day_of(now), queue)
+
+    @staticmethod
+    def read(key: str) -> Command:
+        """The read whose reply the constructor wants."""
+        return ("HMGET", key, "total", "mean", "vk")
+
+    def add(self, seconds: float) -> None:
+        """Add a sample; where the store holds no statistics, report it and leave the sample out."""
+        summary = self._with(seconds)
+        if summary is None:
+            self._tx.reports.append(
+                StoreCorrupted(
+                    f"{self._key} holds no statistics: {self._summary!r}",
+                    argument=self._key,
+                    value=self._summary,
+                )
+            )
+            return
+        total, mean, vk = (lua.argument(number) for number in summary)
+        self._summary = [total, mean, vk]
+        self._tx.hincrby(self._key, _bin(seconds), 1)
+        self._tx.hset(self._key, "total", total, "mean", mean, "vk", vk)
+
+    def _with(self, sample: float) -> tuple[float, float, float] | None:
+        if self._summary[0] is None:
+            return 1.0, sample, 0.0
+        total, mean, vk = (lua.to_number(text) for text in self._summary)
+        if total is None or mean is None or vk is None:
+            return None
+        total += 1
+        new_mean = mean + (sample - mean) / total
+        return total, new_mean, vk + (sample - new_mean) * (sample - mean)
+
+
+def _bin(seconds: float) -> str:
+    whole = math.floor(seconds)
+    if whole < 60:
+        return f"s{whole}"
+    if whole < 3600:
+        return f"m{whole // 60}"
+    if whole < 86400:
+        return f"h{whole // 3600}"
+    return f"d{whole // 86400}"
+
+
+def stats(tx: Transaction, queue: str, date: float) -> Transition[Statistics]:
+    """A queue's statistics of the day that a moment lies in."""
+    keys = tx.keys
+    day = day_of(date)
+    times = [keys.statistics(kind, day, queue) for kind in ("wait", "run")]
+    counts, *rest = yield from tx.snapshot(
+        ("HMGET", keys.statistics("stats", day, queue), "retries", "failed", "failures"),
+        *(("HMGET", key, "total", "mean", "vk", *BINS) for key in times),
+    )
+    wait, run = (_times(reply) for reply in rest)
+    retries, failed, failures = (_number(text) for text in counts)
+    return Statistics(retries, failed, failures, wait, run)
+
+
+def _times(texts: list[str | None]) -> Times:
+    total, mean, vk, *histogram = (_number(text) for text in texts)
+    std = math.sqrt(vk / (total - 1)) if total > 1 and vk > 0 else 0.0
+    return Times(total, mean, std, histogram)
+
+
+def _number(text: str | None) -> float:
+    return (lua.to_number(text) or 0.0) if text is not None else 0.0

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""
+One attempt at a transition: its moment, its guards, its staged writes, and the overlay.
+
+The overlay makes a transition read its own writes, as the Lua core does.
+What a transition has read whole (a hash, a list, a set) stays with it as a *live image*:
+the object that ``read`` hands out changes with every write staged for its key.
+Any other read of a key that has staged writes loads the key whole first;
+so rules do not read the large sets of a queue after writing to them, but pass values instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from pyqless.core.effects import Batch, Command, Replies
+from pyqless.core.keys import Keys
+from pyqless.core.keyspace import READS, WRITES, Image, WrongType, image_of
+from pyqless.errors import StoreCorrupted
+
+__all__ = ["Stale", "Transaction", "raise_first"]
+
+#: The read that fetches a key whole, by the first letter of any command on a key of that type.
+_WHOLE_READ: dict[str, tuple[Any, ...]] = {
+    "H": ("HGETALL",),
+    "L": ("LRANGE", 0, -1),
+    "R": ("LRANGE", 0, -1),
+    "S": ("SMEMBERS",),
+    "Z": ("ZRANGE", 0, -1, "WITHSCORES"),
+}
+
+
+class Stale(Exception):
+    """What was read without a guard no longer holds: the attempt starts afresh, as after a conflict."""
+
+
+class Transaction:
+    """
+    What a transition works on.
+
+    Args:
+        now: the moment of the call, Unix time in seconds; finite.
+        keys: the key map of the namespace.
+        attempt: how many attempts at the transition have failed before this one.
+    """
+
+    __slots__ = ("_images", "attempt", "guards", "keys", "now", "reports", "writes")
+
+    def __init__(self, now: float, keys: Keys, attempt: int = 0) -> None:
+        self.now = now
+        self.keys = keys
+        self.attempt = attempt
+        #: staged writes and messages, in order
+        self.writes: list[Command] = []
+        #: every key guarded so far
+        self.guards: dict[str, None] = {}
+        #: faults found in single entries and passed over; storages log and count them at the commit
+        self.reports: list[StoreCorrupted] = []
+        self._images: dict[str, Image] = {}
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def read(
+        self,
+        *reads: Command,
+        guard: Iterable[str] = (),
+        last: bool = False,
+        tolerant: bool = False,
+    ) -> Generator[Batch, Replies, Replies]:
+        """
+        Read from the store, through the overlay.
+
+        Args:
+            reads: commands; whole reads of hashes, lists and sets give live images.
+            guard: keys whose state, as these reads see it, must still hold at the commit.
+                A key that is guarded at all is guarded no later than it is first read.
+            last: probably no further batch will be needed.
+            tolerant: leave a ``StoreCorrupted`` in the place of a reply instead of raising it.
+
+        Raises:
+            StoreCorrupted: a key holds another type than its read wants.
+        """
+        guards = [key for key in dict.fromkeys(guard) if key not in self.guards]
+        self.guards.update(dict.fromkeys(guards))
+        if self.writes or self._images:
+            replies = yield from self._read_through(reads, guards, last=last)
+        else:
+            replies = yield Batch(guards, reads, last)
+            self._remember(reads, replies)
+        if not tolerant:
+            raise_first(replies)
+        return replies
+
+    def snapshot(
+        self, *reads: Command, tolerant: bool = False
+    ) -> Generator[Batch, Replies, Replies]:
+        """Read at one instant, past the overlay, without guards: for views, which stage nothing first."""
+        replies = yield Batch((), reads, snapshot=True)
+        if not tolerant:
+            raise_first(replies)
+        return replies
+
+    def _read_through(
+        self, reads: tuple[Command, ...], guards: list[str], *, last: bool
+    ) -> Generator[Batch, Replies, Replies]:
+        staged = {write[1]: write[0] for write in self.writes}
+        sent = {
+            read: _whole_read(read, staged[read[1]]) if read[1] in staged else read
+            for read in reads
+            if read[1] not in self._images
+        }
+        wanted = tuple(dict.fromkeys(sent.values()))
+        found: dict[Command, Any] = {}
+        if wanted or guards:
+            replies = yield Batch(guards, wanted, last)
+            self._remember(wanted, replies)
+            found = dict(zip(wanted, replies, strict=True))
+        return [self._answer(read, found.get(sent.get(read, ()))) for read in reads]
+
+    def _remember(self, reads: Iterable[Command], replies: Replies) -> None:
+        for index, read in enumerate(reads):
+            if _is_whole(read) and not isinstance(replies[index], StoreCorrupted):
+                replies[index] = self._image(read, replies[index])
+
+    def _image(self, read: Command, reply: Any) -> Image:
+        key = read[1]
+        image = self._images.get(key)
+        if image is None:
+            image = self._images[key] = image_of(read[0], reply)
+            for write in self.writes:
+                if write[1] == key:
+                    _apply(image, write)
+        return image
+
+    def _answer(self, read: Command, reply: Any) -> Any:
+        image = self._images.get(read[1])
+        if image is None:
+            return reply
+        if _is_whole(read) and read[0] != "ZRANGE":
+            return image
+        try:
+            return READS[read[0]](image or None, *read[2:])
+        except WrongType as error:
+            return StoreCorrupted(str(error), argument=read[1], value=read[0])
+
+    # -- staging ----------------------------------------------------------------------------
+
+    def _stage(self, write: Command) -> None:
+        self.writes.append(write)
+        image = self._images.get(write[1])
+        if image is not None:
+            _apply(image, write)
+
+    def hset(self, key: str, *pairs: str) -> None:
+        """Set fields of a hash: field, text, field, text, ..."""
+        self._stage(("HSET", key, *pairs))
+
+    def hdel(self, key: str, *fields: str) -> None:
+        """Remove fields of a hash."""
+        self._stage(("HDEL", key, *fields))
+
+    def hincrby(self, key: str, field: str, increment: int) -> None:
+        """Add to a field that holds a whole number."""
+        self._stage(("HINCRBY", key, field, increment))
+
+    def delete(self, key: str) -> None:
+        """Remove a key of any type."""
+        self._stage(("DEL", key))
+
+    def zadd(self, key: str, score: float, member: str) -> None:
+        """Put a member into a sorted set, or move it to another score."""
+        self._stage(("ZADD", key, score, member))
+
+    def zadd_new(self, key: str, score: float, member: str) -> None:
+        """Put a member into a sorted set unless it is there."""
+        self._stage(("ZADD", key, "NX", score, member))
+
+    def zadd_existing(self, key: str, score: float, member: str) -> None:
+        """Move a member of a sorted set to another score if it is there."""
+        self._stage(("ZADD", key, "XX", score, member))
+
+    def zincrby(self, key: str, increment: float, member: str) -> None:
+        """Add to a member's score."""
+        self._stage(("ZINCRBY", key, increment, member))
+
+    def zrem(self, key: str, *members: str) -> None:
+        """Remove members of a sorted set."""
+        self._stage(("ZREM", key, *members))
+
+    def zremrangebyscore(self, key: str, lowest: float, highest: float) -> None:
+        """Remove the members whose scores lie in a range, both ends included."""
+        self._stage(("ZREMRANGEBYSCORE", key, lowest, highest))
+
+    def lpush(self, key: str, value: str) -> None:
+        """Put a value before the head of a list."""
+        self._stage(("LPUSH", key, value))
+
+    def rpush(self, key: str, value: str) -> None:
+        """Put a value behind the tail of a list."""
+        self._stage(("RPUSH", key, value))
+
+    def lpop(self, key: str) -> None:
+        """Remove the head of a list."""
+        self._stage(("LPOP", key))
+
+    def ltrim(self, key: str, start: int, stop: int) -> None:
+        """Keep only the given range of a list."""
+        self._stage(("LTRIM", key, start, stop))
+
+    def lrem(self, key: str, value: str) -> None:
+        """Remove every occurrence of a value from a list."""
+        self._stage(("LREM", key, 0, value))
+
+    def sadd(self, key: str, *members: str) -> None:
+        """Put members into a set."""
+        self._stage(("SADD", key, *members))
+
+    def srem(self, key: str, *members: str) -> None:
+        """Remove members of a set."""
+        self._stage(("SREM", key, *members))
+
+    def publish(self, channel: str, message: str) -> None:
+        """Send a message, at the commit."""
+        self.writes.append(("PUBLISH", channel, message))
+
+
+def _is_whole(read: Command) -> bool:
+    name = read[0]
+    return name in ("HGETALL", "SMEMBERS") or (
+        name in ("LRANGE", "ZRANGE")
+        and read[2:4] == (0, -1)
+        and (name == "LRANGE" or len(read) == 5)
+    )
+
+
+def _whole_read(read: Command, staged: str) -> Command:
+    family = read[0][0] if staged == "DEL" else staged[0]
+    name, *arguments = _WHOLE_READ[family]
+    return (name, read[1], *arguments)
+
+
+def _apply(image: Image, write: Command) -> None:
+    if WRITES[write[0]](image, *write[2:]) is None:
+        image.clear()
+
+
+def raise_first(replies: Replies) -> None:
+    """Raise the first fault that stands in the place of a reply."""
+    for reply in replies:
+        if isinstance(reply, StoreCorrupted):
+            raise reply

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""
+Every error that pyqless raises: one family, split by who is at fault.
+
+``RequestError`` is the caller's: the call itself was wrong, or the job was not in a state that allows it.
+``StorageError`` is the store's: it could not be reached, would not commit, or holds something that is no qless data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ConflictError",
+    "CorruptedJob",
+    "DanglingEntry",
+    "HasDependents",
+    "InvalidArgument",
+    "InvalidSetting",
+    "JobExists",
+    "JobLost",
+    "JobNotFound",
+    "NotDepending",
+    "NotRunning",
+    "OutcomeUnknown",
+    "QlessError",
+    "RecurringJobNotFound",
+    "RequestError",
+    "StorageError",
+    "StoreCorrupted",
+    "StoreRefused",
+    "StoreUnavailable",
+    "StoreUnsupported",
+    "UnknownCommand",
+    "WrongQueue",
+]
+
+
+class QlessError(Exception):
+    """
+    The root of the family.
+
+    Attributes:
+        code: a short stable name of the error, for machines.
+        argument: the argument, key or setting at fault, or None.
+        value: its value as it was given, or None.
+        lua: the Lua core's own text for this error, or None where the core has none.
+    """
+
+    code = "error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        argument: str | None = None,
+        value: Any = None,
+        lua: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.argument = argument
+        self.value = value
+        self.lua = lua
+
+
+class RequestError(QlessError):
+    """The caller is at fault: the call cannot be carried out, and nothing was changed."""
+
+    code = "request"
+
+
+class InvalidArgument(RequestError):
+    """An argument is missing, malformed or out of range."""
+
+    code = "invalid_argument"
+
+
+class UnknownCommand(RequestError):
+    """The command table has no command of this name."""
+
+    code = "unknown_command"
+
+
+class JobNotFound(RequestError):
+    """No job has this jid (any more)."""
+
+    code = "job_not_found"
+
+
+class RecurringJobNotFound(JobNotFound):
+    """No recurring job has this jid (any more)."""
+
+    code = "recurring_job_not_found"
+
+
+class NotRunning(RequestError):
+    """The job is not running, so nobody holds its lock; ``value`` is the state it is in."""
+
+    code = "not_running"
+
+
+class JobLost(RequestError):
+    """Another worker holds the job's lock; ``value`` is that worker's name."""
+
+    code = "job_lost"
+
+
+class WrongQueue(RequestError):
+    """The job runs in another queue than the one named; ``value`` is the job's queue."""
+
+    code = "wrong_queue"
+
+
+class NotDepending(RequestError):
+    """The job waits for no other job; ``value`` is the state it is in."""
+
+    code = "not_depending"
+
+
+class HasDependents(RequestError):
+    """Other jobs wait for this one; ``value`` lists their jids."""
+
+    code = "has_dependents"
+
+
+class JobExists(RequestError):
+    """A job with this jid exists already."""
+
+    code = "job_exists"
+
+
+class InvalidSetting(QlessError):
+    """A setting's text in the config hash cannot be used; ``argument`` names the setting."""
+
+    code = "invalid_setting"
+
+
+class StorageError(QlessError):
+    """The store is at fault."""
+
+    code = "storage"
+
+
+class StoreUnavailable(StorageError):
+    """The store cannot be reached; nothing was changed."""
+
+    code = "unavailable"
+
+
+class StoreRefused(StorageError):
+    """The store refused the transaction (rights, memory, a read-only replica); nothing was changed."""
+
+    code = "refused"
+
+
+class StoreUnsupported(StorageError):
+    """The store lacks or forbids something that pyqless cannot do without; nothing was changed."""
+
+    code = "unsupported"
+
+
+class ConflictError(StorageError):
+    """
+    Others kept changing what this transaction had read, until its attempts or its time ran out.
+
+    ``value`` maps each guarded key to True where a last look showed a change.
+    """
+
+    code = "conflict"
+
+
+class OutcomeUnknown(StorageError):
+    """The connection broke during the commit, and the store cannot say whether it took place."""
+
+    code = "outcome_unknown"
+
+
+class StoreCorrupted(StorageError):
+    """A key does not hold what qless keeps there; ``argument`` is the key, ``value`` what was found."""
+
+    code = "corrupted"
+
+
+class CorruptedJob(StoreCorrupted):
+    """One job's stored fields are missing or make no sense."""
+
+    code = "corrupted_job"
+
+
+class DanglingEntry(StoreCorrupted):
+    """A queue or a list names a job that is not there."""
+
+    code = "dangling_entry"

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""
+``memory://``: everything in this process.
+
+A transition runs from its first read to its last write under one lock, so it never meets a conflict.
+``memory://NAME`` is shared by all who open that name; ``memory://`` is the opener's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import urlsplit
+
+from pyqless.core.effects import Command, Continue, Factory, FollowedBy
+from pyqless.core.keyspace import Keyspace, NotAnInteger, WrongType
+from pyqless.core.transaction import Transaction
+from pyqless.errors import QlessError, StoreCorrupted
+from pyqless.storage.base import (
+    AsyncStorage,
+    AsyncSubscription,
+    Clock,
+    Message,
+    Storage,
+    Subscription,
+    logger,
+)
+
+__all__ = ["AsyncMemoryStorage", "MemoryStorage"]
+
+T = TypeVar("T")
+
+
+class _Feed(NamedTuple):
+    """Where messages of some channels go."""
+
+    channels: tuple[str, ...]
+    offer: Callable[[Message | None], None]
+
+
+class _Database:
+    """What those who open the same name share."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.keyspace = Keyspace()
+        self.feeds: list[_Feed] = []
+
+    def publish(self, channel: str, data: str) -> None:
+        for feed in self.feeds:
+            if any(fnmatchcase(channel, pattern) for pattern in feed.channels):
+                feed.offer(Message(channel, data))
+
+
+_databases: dict[str, _Database] = {}
+_databases_lock = threading.Lock()
+
+
+def _database(url: str) -> _Database:
+    name = urlsplit(url).netloc
+    if not name:
+        return _Database()
+    with _databases_lock:
+        return _databases.setdefault(name, _Database())
+
+
+# -- driving ----------------------------------------------------------------------------------
+
+
+def _run(
+    storage: Storage | AsyncStorage, database: _Database, transition: Factory[T], now: float
+) -> T:
+    """Carry out a transition, and what it says is to follow."""
+    value = _commit(storage, database, transition, now)
+    while isinstance(value, Continue):
+        value = _commit(storage, database, value.rest, now)
+    if isinstance(value, FollowedBy):
+        try:
+            _run(storage, database, value.rest, now)
+        except QlessError as fault:
+            logger.warning("housekeeping is left to a later call: %s", fault)
+        value = value.value
+    return cast("T", value)
+
+
+def _commit(
+    storage: Storage | AsyncStorage, database: _Database, transition: Factory[Any], now: float
+) -> Any:
+    storage.metrics.attempts += 1
+    tx = Transaction(now, storage.keys)
+    value = _drive(database.keyspace, transition, tx)
+    _apply(database, tx.writes)
+    storage.committed(tx)
+    return value
+
+
+def _drive(keyspace: Keyspace, transition: Factory[Any], tx: Transaction) -> Any:
+    steps = transition(tx)
+    try:
+        batch = next(steps)
+        while True:
+            batch = steps.send([_read(keyspace, read) for read in batch.reads])
+    except StopIteration as end:
+        return end.value
+
+
+def _read(keyspace: Keyspace, read: Command) -> Any:
+    try:
+        return keyspace.read(read)
+    except WrongType as error:
+        return StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
+
+
+def _apply(database: _Database, writes: list[Command]) -> None:
+    """As Redis does it: a write that does not fit its key fails by itself, and the call with it."""
+    fault = None
+    for write in writes:
+        try:
+            if write[0] == "PUBLISH":
+                database.publish(write[1], write[2])
+            else:
+                database.keyspace.write(write)
+        except (WrongType, NotAnInteger) as error:
+            fault = fault or StoreCorrupted(
+                f"{write[1]}: {write[0]} failed in the middle of a commit: {error}",
+                argument=write[1],
+                value=write[0],
+            )
+    if fault:
+        raise fault
+
+
+# -- the storages -----------------------------------------------------------------------------
+
+
+class MemoryStorage(Storage):
+    """A storage in this process; threads may share it."""
+
+    def __init__(
+        self, url: str = "memory://", *, namespace: str = "ql", clock: Clock = time.time
+    ) -> None:
+        super().__init__(url, namespace, clock)
+        self._database = _database(url)
+
+    def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """See ``Storage.run``."""
+        with self._database.lock:
+            return _run(self, self._database, transition, self.clock() if now is None else now)
+
+    def subscribe(self, *channels: str) -> Subscription:
+        """See ``Storage.subscribe``."""
+        return _MemorySubscription(self._database, channels)
+
+    def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``Storage.dump``."""
+        with self._database.lock:
+            return {
+                key: value
+                for key, value in self._database.keyspace.dump().items()
+                if not key.startswith(self.keys.own)
+            }
+
+    def flush(self) -> None:
+        """See ``Storage.flush``."""
+        with self._database.lock:
+            self._database.keyspace.flush()
+
+    def close(self) -> None:
+        """Nothing needs to be let go of; what is stored under a name stays for others."""
+
+
+class _MemorySubscription(Subscription):
+    def __init__(self, database: _Database, channels: tuple[str, ...]) -> None:
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._feed = _Feed(channels, self._messages.put)
+        self._database = database
+        with database.lock:
+            database.feeds.append(self._feed)
+
+    def get(self, timeout: float | None = None) -> Message | None:
+        """See ``Subscription.get``."""
+        try:
+            return self._messages.get(timeout=timeout)
+        except queue.Empty:
+            return None
+
+    def drain(self) -> list[Message]:
+        """See ``Subscription.drain``."""
+        messages = []
+        while not self._messages.empty():
+            if (message := self._messages.get()) is not None:
+                messages.append(message)
+        return messages
+
+    def close(self) -> None:
+        """See ``Subscription.close``."""
+        with self._database.lock:
+            if self._feed in self._database.feeds:
+                self._database.feeds.remove(self._feed)
+        self._messages.put(None)
+
+
+class AsyncMemoryStorage(AsyncStorage):
+    """A storage in this process for asyncio; a transition does not wait, so it holds the loop but briefly."""
+
+    def __init__(
+        self, url: str = "memory://", *, namespace: str = "ql", clock: Clock = time.time
+    ) -> None:
+        super().__init__(url, namespace, clock)
+        self._database = _database(url)
+
+    async def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """See ``AsyncStorage.run``."""
+        with self._database.lock:
+            return _run(self, self._database, transition, self.clock() if now is None else now)
+
+    async def subscribe(self, *channels: str) -> AsyncSubscription:
+        """See ``AsyncStorage.subscribe``."""
+        return _AsyncMemorySubscription(self._database, channels)
+
+    async def close(self) -> None:
+        """See ``MemoryStorage.close``."""
+
+
+class _AsyncMemorySubscription(AsyncSubscription):
+    def __init__(self, database: _Database, channels: tuple[str, ...]) -> None:
+        self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._feed = _Feed(channels, self._offer)
+        self._database = database
+        with database.lock:
+            database.feeds.append(self._feed)
+
+    def _offer(self, message: Message | None) -> None:
+        self._loop.call_soon_threadsafe(self._messages.put_nowait, message)
+
+    async def get(self, timeout: float | None = None) -> Message | None:
+        """See ``AsyncSubscription.get``."""
+        try:
+            return await asyncio.wait_for(self._messages.get(), timeout)
+        except TimeoutError:
+            return None
+
+    async def close(self) -> None:
+        """See ``AsyncSubscription.close``."""
+        with self._database.lock:
+            if self._feed in self._database.feeds:
+                self._database.feeds.remove(self._feed)
+        self._messages.put_nowait(None)
