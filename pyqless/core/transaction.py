@@ -115,6 +115,9 @@ class Transaction:
         if wanted or guards:
             replies = yield Batch(guards, wanted, last)
             self._remember(wanted, replies)
+            for read, reply in zip(wanted, replies, strict=True):
+                if read[0] == "ZRANGE" and read[1] in staged and isinstance(reply, list):
+                    self._image(read, reply)
             found = dict(zip(wanted, replies, strict=True))
         return [self._answer(read, found.get(sent.get(read, ()))) for read in reads]
 
@@ -137,7 +140,7 @@ class Transaction:
         image = self._images.get(read[1])
         if image is None:
             return reply
-        if _is_whole(read) and read[0] != "ZRANGE":
+        if _is_whole(read):
             return image
         try:
             return READS[read[0]](image or None, *read[2:])
@@ -226,12 +229,9 @@ class Transaction:
 
 
 def _is_whole(read: Command) -> bool:
+    """Whether the reply can serve as an image; sorted sets, which can be large, are left out."""
     name = read[0]
-    return name in ("HGETALL", "SMEMBERS") or (
-        name in ("LRANGE", "ZRANGE")
-        and read[2:4] == (0, -1)
-        and (name == "LRANGE" or len(read) == 5)
-    )
+    return name in ("HGETALL", "SMEMBERS") or (name == "LRANGE" and read[2:] == (0, -1))
 
 
 def _whole_read(read: Command, staged: str) -> Command:
