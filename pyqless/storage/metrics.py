@@ -24,3 +24,5 @@ class Metrics:
     recoveries: int = 0
     #: batches that came after one that was announced as the last
     reopenings: int = 0
+    #: round trips to the store
+    trips: int = 0

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 from pyqless.errors import InvalidArgument
 from pyqless.storage.base import AsyncStorage, Clock, Storage
+from pyqless.storage.fakeredis import open_async_fakeredis, open_fakeredis
 from pyqless.storage.memory import AsyncMemoryStorage, MemoryStorage
+from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
 
 __all__ = ["SCHEMES", "open_async_storage", "open_storage"]
 
@@ -18,38 +20,61 @@ SCHEMES = ("memory", "redis", "rediss", "unix", "fakeredis")
 
 
 def open_storage(
-    url: str, *, namespace: str = "ql", clock: Clock = time.time, **options: Any
+    url: str | None = None,
+    *,
+    connection: Any = None,
+    namespace: str = "ql",
+    clock: Clock = time.time,
+    **options: Any,
 ) -> Storage:
     """
     Open the storage that a URL means.
 
     Args:
         url: ``memory://``, ``redis://``, ``rediss://``, ``unix://`` or ``fakeredis://``.
+        connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
         namespace: what stands before the first colon of every key.
-        clock: gives the moment of calls that bring none.
+        clock: gives the moment of calls that bring none, Unix time in seconds.
         options: of the storage; see ``RedisStorage``.
 
     Raises:
         InvalidArgument: the URL means no storage.
     """
-    scheme = _scheme(url)
-    if scheme == "memory":
-        return MemoryStorage(url, namespace=namespace, clock=clock, **options)
-    raise NotImplementedError
+    common: dict[str, Any] = {"namespace": namespace, "clock": clock, **options}
+    if connection is not None:
+        return RedisStorage(connection=connection, **common)
+    match _scheme(url):
+        case "memory":
+            return MemoryStorage(str(url), **common)
+        case "fakeredis":
+            return open_fakeredis(str(url), **common)
+        case _:
+            return RedisStorage(url, **common)
 
 
 def open_async_storage(
-    url: str, *, namespace: str = "ql", clock: Clock = time.time, **options: Any
+    url: str | None = None,
+    *,
+    connection: Any = None,
+    namespace: str = "ql",
+    clock: Clock = time.time,
+    **options: Any,
 ) -> AsyncStorage:
-    """As ``open_storage``, for asyncio."""
-    scheme = _scheme(url)
-    if scheme == "memory":
-        return AsyncMemoryStorage(url, namespace=namespace, clock=clock, **options)
-    raise NotImplementedError
+    """As ``open_storage``, for asyncio; ``connection`` is of redis.asyncio."""
+    common: dict[str, Any] = {"namespace": namespace, "clock": clock, **options}
+    if connection is not None:
+        return AsyncRedisStorage(connection=connection, **common)
+    match _scheme(url):
+        case "memory":
+            return AsyncMemoryStorage(str(url), **common)
+        case "fakeredis":
+            return open_async_fakeredis(str(url), **common)
+        case _:
+            return AsyncRedisStorage(url, **common)
 
 
-def _scheme(url: str) -> str:
-    scheme = urlsplit(url).scheme
+def _scheme(url: str | None) -> str:
+    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise InvalidArgument(f"url must begin with one of {known}", argument="url")

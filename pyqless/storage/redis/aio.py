@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""``redis://``, ``rediss://``, ``unix://`` for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import Any, TypeVar, cast
+
+import redis.asyncio
+
+from pyqless.core.effects import Factory
+from pyqless.errors import QlessError, StorageError, StoreUnavailable
+from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
+from pyqless.storage.redis.driver import carry_out
+from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
+from pyqless.storage.redis.pubsub import AsyncRedisSubscription
+from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
+from pyqless.storage.redis.wire import AsyncWire, borrow_async
+
+__all__ = ["AsyncRedisStorage"]
+
+T = TypeVar("T")
+
+
+class _Track:
+    """A lane, and the wire that it runs on."""
+
+    def __init__(self, storage: AsyncRedisStorage) -> None:
+        self.lane = Lane(storage.keys, storage.metrics)
+        self._pool = storage.pool
+        self._wire: AsyncWire | None = None
+
+    async def drive(self, steps: Steps[T]) -> T:
+        """Do the I/O that the driver asks for."""
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    answer = await self._perform(step)
+                except (LinkLost, StorageError) as event:
+                    step = steps.throw(event)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return cast("T", end.value)
+        except QlessError:
+            raise
+        except BaseException:
+            # cancelled at any point: nobody knows what state the server has the connection in
+            await self.close()
+            raise
+
+    async def _perform(self, step: Step) -> Any:
+        match step:
+            case Exchange(commands) if self._wire is not None:
+                return await self._wire.exchange(commands)
+            case Pause(seconds):
+                await asyncio.sleep(seconds)
+            case Connect():
+                self._wire = await borrow_async(self._pool)
+            case Close() | Exchange():
+                await self.close()
+        return None
+
+    async def close(self) -> None:
+        """Close the connection; the lane opens another when it is used again."""
+        self.lane.connected = False
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            await wire.close()
+
+
+class AsyncRedisStorage(AsyncStorage):
+    """
+    As ``RedisStorage``, for the tasks of one loop.
+
+    Args:
+        lanes: how many connections to use at most; further calls wait for one.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        connection: Any = None,
+        namespace: str = "ql",
+        clock: Clock = time.time,
+        policy: Policy | None = None,
+        lanes: int = 8,
+        **options: Any,
+    ) -> None:
+        self.pool = (
+            open_async_pool(url or "", **options)
+            if connection is None
+            else async_pool_of(connection)
+        )
+        super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
+        self._policy = policy or Policy()
+        self._own_pool = connection is None
+        self._closed = False
+        self._free: deque[_Track] = deque()
+        self._places = asyncio.Semaphore(lanes)
+
+    async def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """See ``AsyncStorage.run``."""
+        if self._closed:
+            raise StoreUnavailable("the storage is closed")
+        async with self._places:
+            track = self._free.pop() if self._free else _Track(self)
+            try:
+                steps = carry_out(self, self._policy, track.lane, transition, now)
+                return await track.drive(steps)
+            finally:
+                self._free.append(track)
+
+    async def subscribe(self, *channels: str) -> AsyncSubscription:
+        """See ``AsyncStorage.subscribe``."""
+        client: Any = redis.asyncio.Redis(connection_pool=self.pool)
+        return await AsyncRedisSubscription.open(client, channels)
+
+    async def close(self) -> None:
+        """See ``AsyncStorage.close``."""
+        self._closed = True
+        while self._free:
+            await self._free.pop().close()
+        if self._own_pool:
+            await self.pool.disconnect()

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""
+The driver: carries transitions out on a Redis by WATCH, MULTI and EXEC.
+
+One packet carries the guards and the reads of a batch, one more the writes and EXEC. MULTI stands at the
+end of the packet of the last batch, and no write is sent before its +OK has been read: behind a MULTI that
+was refused, the writes would be carried out one by one, unguarded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies
+from pyqless.core.transaction import Stale, Transaction
+from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
+from pyqless.storage.base import Described, logger
+from pyqless.storage.redis.lane import Kind, Lane, Outcome
+from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.protocol import ServerError, reply_of
+from pyqless.storage.redis.steps import LinkLost, Pause, Steps
+
+__all__ = ["carry_out"]
+
+
+def carry_out(
+    storage: Described, policy: Policy, lane: Lane, transition: Factory[Any], now: float | None
+) -> Steps[Any]:
+    """
+    Carry out a transition, and what it says is to follow.
+
+    Raises:
+        QlessError: what the transition raises, or why it could not be carried out.
+    """
+    done = yield from _until_done(storage, policy, lane, transition, now)
+    while isinstance(done.value, Continue):
+        done = yield from _until_done(storage, policy, lane, done.value.rest, done.now)
+    if isinstance(done.value, FollowedBy):
+        try:
+            yield from carry_out(storage, policy, lane, done.value.rest, done.now)
+        except QlessError as fault:
+            logger.warning("housekeeping is left to a later call: %s", fault)
+        return done.value.value
+    return done.value
+
+
+class _Done(NamedTuple):
+    value: Any
+    now: float
+
+
+def _until_done(
+    storage: Described, policy: Policy, lane: Lane, transition: Factory[Any], now: float | None
+) -> Steps[_Done]:
+    """Try until an attempt is committed."""
+    for number, seconds in enumerate(policy.pauses()):
+        moment = storage.clock() if now is None else now
+        attempt = _Attempt(storage, policy, lane, Transaction(moment, storage.keys, number))
+        storage.metrics.attempts += 1
+        try:
+            value = yield from attempt.run(transition)
+        except Stale as conflict:
+            storage.metrics.conflicts += 1
+            failure: Exception = conflict
+        except LinkLost as lost:
+            failure = lost
+        else:
+            storage.committed(attempt.tx)
+            return _Done(value, moment)
+        yield Pause(seconds)
+    if isinstance(failure, LinkLost):
+        raise StoreUnavailable(f"the connection keeps breaking: {failure}")
+    raise (yield from attempt.conflict(number + 1))
+
+
+class _Attempt:
+    """One attempt at a transition."""
+
+    def __init__(self, storage: Described, policy: Policy, lane: Lane, tx: Transaction) -> None:
+        self.tx = tx
+        self._storage = storage
+        self._policy = policy
+        self._lane = lane
+        self._batches = 0
+        self._guards: list[str] = []
+        #: what was read of guarded keys, as the server sent it
+        self._seen: list[tuple[Command, Any]] = []
+
+    def run(self, transition: Factory[Any]) -> Steps[Any]:
+        """
+        Drive the transition, and commit what it staged.
+
+        Raises:
+            Stale: others have changed what it had read.
+            LinkLost: the connection broke, and nothing was changed.
+        """
+        steps = transition(self.tx)
+        try:
+            batch = next(steps)
+            while True:
+                replies = yield from self._read(batch)
+                batch = steps.send(replies)
+        except StopIteration as end:
+            value = end.value
+        yield from self._commit()
+        return value
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _read(self, batch: Batch) -> Steps[Replies]:
+        self._batches += 1
+        if batch.snapshot:
+            raw = yield from self._snapshot(tuple(batch.reads))
+        elif self._guards and self._lane.queueing:
+            raw = yield from self._read_again(batch)
+        else:
+            raw = yield from self._read_on(batch)
+        return [reply_of(read, reply) for read, reply in zip(batch.reads, raw, strict=True)]
+
+    def _snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
+        """Read at one instant; a single command is one by itself."""
+        lane, leave = self._lane, self._lane.leave()
+        if len(reads) > 1:
+            outcome = yield from lane.execute(reads, before=(*leave, ("MULTI",)))
+            return _results(outcome)
+        replies = yield from lane.exchange(*leave, *reads)
+        yield from lane.require_ok(leave, replies[: len(leave)])
+        lane.watching = lane.queueing = False
+        return replies[len(leave) :]
+
+    def _read_on(self, batch: Batch) -> Steps[Replies]:
+        """Guard, read, and open the commit if this is the last batch."""
+        lane = self._lane
+        fresh = not self._guards
+        keys = (*((lane.fence,) if fresh else ()), *batch.guards)
+        control = (*(lane.leave() if fresh else ()), *((("WATCH", *keys),) if keys else ()))
+        return (yield from self._exchange(control, (), batch))
+
+    def _read_again(self, batch: Batch) -> Steps[Replies]:
+        """
+        Read on behind a batch that was announced as the last one.
+
+        DISCARD drops the guards, so they are set anew, and what they guard must read as before.
+        """
+        self._storage.metrics.reopenings += 1
+        lane = self._lane
+        seen = list(self._seen)
+        again = tuple(read for read, _ in seen)
+        control = (*lane.leave(), ("WATCH", *self._guards, *batch.guards))
+        raw = yield from self._exchange(control, again, batch)
+        for (read, before), now in zip(seen, raw, strict=False):
+            if reply_of(read, before) != reply_of(read, now):
+                raise Stale
+        return raw[len(again) :]
+
+    def _exchange(
+        self, control: tuple[Command, ...], again: tuple[Command, ...], batch: Batch
+    ) -> Steps[Replies]:
+        lane = self._lane
+        opening: tuple[Command, ...] = (("MULTI",),) if batch.last else ()
+        replies = yield from lane.exchange(*control, *again, *batch.reads, *opening)
+        lane.watching, lane.queueing = True, batch.last
+        first, end = len(control), len(replies) - len(opening)
+        yield from lane.require_ok((*control, *opening), replies[:first] + replies[end:])
+        self._guards += (*((lane.fence,) if not self._guards else ()), *batch.guards)
+        raw = replies[first:end]
+        guarded = set(self._guards)
+        self._seen += [
+            (read, reply)
+            for read, reply in zip(batch.reads, raw[len(again) :], strict=True)
+            if read[1] in guarded
+        ]
+        return raw
+
+    # -- committing -------------------------------------------------------------------------
+
+    def _commit(self) -> Steps[None]:
+        lane, writes = self._lane, self.tx.writes
+        if not writes and (self._batches < 2 or not self._guards):
+            # what one batch of guarded reads saw needs no confirmation, a snapshot even less
+            return
+        if not lane.queueing or not self._guards:
+            guard = () if self._guards else (*lane.leave(), ("WATCH", lane.fence))
+            control: tuple[Command, ...] = (*guard, ("MULTI",))
+            replies = yield from lane.exchange(*control)
+            lane.watching = lane.queueing = True
+            yield from lane.require_ok(control, replies)
+        outcome = yield from (lane.commit(writes) if writes else lane.execute(()))
+        if outcome.kind is Kind.UNKNOWN and writes:
+            if (yield from lane.recover(self._policy.pauses())):
+                return
+            raise LinkLost("the commit had not taken place", sent=False)
+        results = _results(outcome)
+        for write, result in zip(writes, results, strict=False):
+            if isinstance(result, ServerError):
+                raise StoreCorrupted(
+                    f"{write[1]}: {write[0]} failed in the middle of a commit: {result}",
+                    argument=write[1],
+                    value=write[0],
+                )
+
+    def conflict(self, attempts: int) -> Steps[ConflictError]:
+        """Look once more at what was guarded, to tell what others have changed."""
+        changed = dict.fromkeys(self.tx.guards, False)
+        try:
+            replies = yield from self._snapshot(tuple(read for read, _ in self._seen))
+        except (LinkLost, Stale, QlessError):
+            replies = []
+        for (read, before), now in zip(self._seen, replies, strict=False):
+            changed[read[1]] |= reply_of(read, before) != reply_of(read, now)
+        names = ", ".join(key for key, is_changed in changed.items() if is_changed) or "unknown"
+        return ConflictError(
+            f"others kept changing what the transaction had read, {attempts} times: {names}",
+            value=changed,
+        )
+
+
+def _results(outcome: Outcome) -> Replies:
+    """
+    The replies of a commit that took place.
+
+    Raises:
+        Stale: it met a conflict.
+        StorageError: the server refused it.
+        LinkLost: the connection broke; there was nothing to be changed, or nothing was.
+    """
+    if outcome.kind is Kind.COMMITTED:
+        return outcome.replies
+    if outcome.kind is Kind.CONFLICT:
+        raise Stale
+    if outcome.fault is not None:
+        raise outcome.fault
+    raise LinkLost("the connection broke", sent=outcome.kind is Kind.UNKNOWN)

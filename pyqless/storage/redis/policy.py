@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""How often a transaction is tried, and how long one waits in between."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+__all__ = ["Pauses", "Policy"]
+
+#: seconds to wait before each further try; at its end it is time to give up
+Pauses = Iterator[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When to give up, and how to keep out of each other's way."""
+
+    #: tries at most
+    attempts: int = 100
+    #: seconds after which no further try begins
+    deadline: float = 10.0
+    #: the first pause is a random part of this, seconds; each further one of twice as much
+    base: float = 0.001
+    #: but of no more than this, seconds
+    cap: float = 0.05
+    #: a clock that never goes back, seconds
+    monotonic: Callable[[], float] = time.monotonic
+    #: chance, from 0 to 1
+    chance: Callable[[], float] = random.random
+
+    def pauses(self) -> Pauses:
+        """The pauses between tries, with full jitter."""
+        end = self.monotonic() + self.deadline
+        for attempt in range(self.attempts):
+            yield self.chance() * min(self.cap, self.base * 2 ** min(attempt, 30))
+            if self.monotonic() >= end:
+                return

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Connection pools of redis-py: from a URL, or what the caller has already; and URLs without their secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import redis
+import redis.asyncio
+from redis.backoff import NoBackoff
+
+from pyqless.errors import InvalidArgument
+
+__all__ = ["async_pool_of", "open_async_pool", "open_pool", "pool_of", "redacted"]
+
+#: What the URL says comes first. Timeouts are in seconds; the replies of protocol 2 are read faster than those of 3;
+#: a connection that cannot be had is the driver's business, and not to be tried for again and again below it.
+_DEFAULTS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "protocol": 2}
+
+
+def open_pool(url: str, **options: Any) -> redis.ConnectionPool:
+    """
+    A pool for a URL.
+
+    Args:
+        options: of redis-py's connections; the URL's own query comes first.
+
+    Raises:
+        InvalidArgument: the URL makes no sense to redis-py.
+    """
+    given = {**_DEFAULTS, "retry": redis.retry.Retry(NoBackoff(), 0), **options}
+    try:
+        return redis.ConnectionPool.from_url(url, **given)
+    except ValueError as error:
+        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
+
+
+def open_async_pool(url: str, **options: Any) -> redis.asyncio.ConnectionPool:
+    """As ``open_pool``, for asyncio."""
+    given = {**_DEFAULTS, "retry": redis.asyncio.retry.Retry(NoBackoff(), 0), **options}
+    try:
+        return redis.asyncio.ConnectionPool.from_url(url, **given)
+    except ValueError as error:
+        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
+
+
+def pool_of(connection: Any) -> Any:
+    """
+    The pool of a redis-py client, such as a sentinel's master, or the pool itself.
+
+    Raises:
+        InvalidArgument: it is neither.
+    """
+    pool = getattr(connection, "connection_pool", connection)
+    if not isinstance(pool, redis.ConnectionPool):
+        raise _no_pool(connection, "redis")
+    return pool
+
+
+def async_pool_of(connection: Any) -> Any:
+    """As ``pool_of``, for redis.asyncio."""
+    pool = getattr(connection, "connection_pool", connection)
+    if not isinstance(pool, redis.asyncio.ConnectionPool):
+        raise _no_pool(connection, "redis.asyncio")
+    return pool
+
+
+def _no_pool(connection: object, module: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"connection must be a client or a pool of {module}, not a {type(connection).__name__}",
+        argument="connection",
+    )
+
+
+def describe(pool: Any) -> str:
+    """A URL for a pool, without its password."""
+    settings = pool.connection_kwargs
+    if "path" in settings:
+        return f"unix://{settings['path']}?db={settings.get('db') or 0}"
+    host, port = settings.get("host", "localhost"), settings.get("port", 6379)
+    return f"redis://{host}:{port}/{settings.get('db') or 0}"
+
+
+def redacted(url: str) -> str:
+    """A URL without its password, wherever it stands."""
+    parts = urlsplit(url)
+    location = parts.netloc
+    if "@" in location:
+        user, _, host = location.rpartition("@")
+        location = f"{user.partition(':')[0]}:***@{host}"
+    query = [
+        (name, "***" if "password" in name.lower() else value)
+        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+    ]
+    return urlunsplit(parts._replace(netloc=location, query=urlencode(query, safe="*/")))

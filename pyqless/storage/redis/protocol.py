@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Commands as bytes, and replies in the forms that the core knows, whichever protocol the connection speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import hiredis
+
+from pyqless.core.effects import Command
+from pyqless.errors import StoreCorrupted, StoreRefused, StoreUnavailable, StoreUnsupported
+
+__all__ = ["ServerError", "fault_of", "pack", "reply_of"]
+
+
+class ServerError(Exception):
+    """An error reply."""
+
+    @property
+    def code(self) -> str:
+        """Its first word, such as ``WRONGTYPE``."""
+        text = str(self)
+        return text.split(" ", 1)[0] if text else ""
+
+
+def pack(commands: Iterable[Command]) -> bytes:
+    """The bytes of some commands."""
+    try:
+        return b"".join(map(hiredis.pack_command, commands))
+    except UnicodeEncodeError:
+        return b"".join(hiredis.pack_command(tuple(map(_encoded, c))) for c in commands)
+
+
+def _encoded(argument: Any) -> Any:
+    """Bytes that were no UTF-8 when they were read are written as they were."""
+    if isinstance(argument, str):
+        return argument.encode("utf-8", "surrogateescape")
+    return argument
+
+
+# -- replies ----------------------------------------------------------------------------------
+
+
+def _hash(reply: Any) -> dict[str, str]:
+    """A copy, for the rules change what they are given."""
+    return dict(reply if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True))
+
+
+def _score(reply: Any) -> float | None:
+    return None if reply is None else float(reply)
+
+
+def _scored(reply: Any) -> list[tuple[str, float]]:
+    if reply and isinstance(reply[0], list):
+        return [(member, float(score)) for member, score in reply]
+    return [(member, float(score)) for member, score in zip(reply[::2], reply[1::2], strict=True)]
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {"HGETALL": _hash, "SMEMBERS": set, "ZSCORE": _score}
+
+
+def reply_of(read: Command, reply: Any) -> Any:
+    """
+    A reply to a read, in the core's form.
+
+    Returns:
+        the reply; a ``StoreCorrupted`` where the key is of another type.
+
+    Raises:
+        StorageError: the server would not carry out the read.
+    """
+    form = _FORMS.get(read[0])
+    if isinstance(reply, ServerError):
+        if reply.code == "WRONGTYPE":
+            text = f"{read[1]} is of another type than {read[0]} is for"
+            return StoreCorrupted(text, argument=read[1], value=read[0])
+        raise fault_of(reply, read[0])
+    if form is not None:
+        return form(reply)
+    return _scored(reply) if "WITHSCORES" in read else reply
+
+
+# -- errors -----------------------------------------------------------------------------------
+
+#: codes of a server that will serve us later
+_LATER = frozenset({"BUSY", "LOADING", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"})
+
+_ADVICE = {
+    "OOM": "the store is out of memory",
+    "READONLY": "this is a read-only replica",
+    "MISCONF": "the store cannot save to disk",
+    "NOREPLICAS": "the store has too few replicas",
+    "NOAUTH": "the store wants a password",
+    "NOPERM": "the user has no right to do this; see `pyqless doctor --acl`",
+    "MOVED": "this is one node of a cluster, which is not supported",
+}
+
+
+def fault_of(
+    error: ServerError, command: str
+) -> StoreRefused | StoreUnsupported | StoreUnavailable:
+    """What an error reply to a command means to the caller; nothing has been written."""
+    text = f"{command} was refused: {error}"
+    if error.code in _LATER:
+        return StoreUnavailable(text, argument=command, value=error.code)
+    if error.code == "NOPERM" or "unknown command" in str(error):
+        missing = f"the store lacks or forbids {command}, which pyqless needs: {error}"
+        return StoreUnsupported(missing, argument=command, value=error.code)
+    advice = _ADVICE.get(error.code)
+    reason = f"{advice}: {error}" if advice else text
+    return StoreRefused(reason, argument=command, value=error.code)

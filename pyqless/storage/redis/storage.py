@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""``redis://``, ``rediss://``, ``unix://``: a Redis or one of its kin, for threads."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from typing import Any, TypeVar, cast
+
+import redis
+
+from pyqless.core.effects import Factory
+from pyqless.errors import QlessError, StorageError, StoreUnavailable
+from pyqless.storage.base import Clock, Storage, Subscription
+from pyqless.storage.redis import dumping
+from pyqless.storage.redis.driver import carry_out
+from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
+from pyqless.storage.redis.pubsub import RedisSubscription
+from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
+from pyqless.storage.redis.wire import Wire, borrow
+
+__all__ = ["RedisStorage"]
+
+T = TypeVar("T")
+
+
+class _Track:
+    """A lane, and the wire that it runs on."""
+
+    def __init__(self, storage: RedisStorage) -> None:
+        self.lane = Lane(storage.keys, storage.metrics)
+        self._pool = storage.pool
+        self._wire: Wire | None = None
+
+    def drive(self, steps: Steps[T]) -> T:
+        """Do the I/O that the driver asks for."""
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    answer = self._perform(step)
+                except (LinkLost, StorageError) as event:
+                    step = steps.throw(event)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return cast("T", end.value)
+        except QlessError:
+            raise
+        except BaseException:
+            # interrupted at any point: nobody knows what state the server has the connection in
+            self.close()
+            raise
+
+    def _perform(self, step: Step) -> Any:
+        match step:
+            case Exchange(commands) if self._wire is not None:
+                return self._wire.exchange(commands)
+            case Pause(seconds):
+                time.sleep(seconds)
+            case Connect():
+                self._wire = borrow(self._pool)
+            case Close() | Exchange():
+                self.close()
+        return None
+
+    def close(self) -> None:
+        """Close the connection; the lane opens another when it is used again."""
+        self.lane.connected = False
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.close()
+
+
+class RedisStorage(Storage):
+    """
+    A Redis, 6.2 or later, or one of its kin, without scripting.
+
+    Threads may share one: each has a connection of its own. So may forked processes.
+
+    Args:
+        url: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads them.
+        connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
+        namespace: what stands before the first colon of every key.
+        clock: gives the moment of calls that bring none, Unix time in seconds.
+        policy: how often a transaction is tried.
+        options: of redis-py's connections, such as ``socket_timeout`` (5 seconds unless given).
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        connection: Any = None,
+        namespace: str = "ql",
+        clock: Clock = time.time,
+        policy: Policy | None = None,
+        **options: Any,
+    ) -> None:
+        self.pool = open_pool(url or "", **options) if connection is None else pool_of(connection)
+        super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
+        self._policy = policy or Policy()
+        self._own_pool = connection is None
+        self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without tracks; those of a parent process are not ours to touch."""
+        self._process = os.getpid()
+        #: as many as calls have run at once; the one used last is used next
+        self._free: deque[_Track] = deque()
+
+    def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """See ``Storage.run``."""
+        track = self._take()
+        try:
+            steps: Steps[T] = carry_out(self, self._policy, track.lane, transition, now)
+            return track.drive(steps)
+        finally:
+            self._give_back(track)
+
+    def _take(self) -> _Track:
+        if self._closed:
+            raise StoreUnavailable("the storage is closed")
+        if self._process != os.getpid():
+            self._begin()
+        try:
+            return self._free.pop()
+        except IndexError:
+            return _Track(self)
+
+    def _give_back(self, track: _Track) -> None:
+        self._free.append(track)
+        if self._closed:
+            self.close()
+
+    def client(self) -> redis.Redis:
+        """A redis-py client on the same pool, for what is no transaction."""
+        return redis.Redis(connection_pool=self.pool)
+
+    def subscribe(self, *channels: str) -> Subscription:
+        """See ``Storage.subscribe``."""
+        return RedisSubscription(self.client(), channels)
+
+    def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``Storage.dump``."""
+        return dumping.dump(self.client(), leave_out=self.keys.own)
+
+    def flush(self) -> None:
+        """See ``Storage.flush``."""
+        self.client().flushdb()
+
+    def close(self) -> None:
+        """See ``Storage.close``."""
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+        if self._own_pool:
+            self.pool.disconnect()

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""
+Bytes to and from a server, on connections borrowed from redis-py: the only module that looks inside it.
+
+redis-py opens connections (URLs, TLS, passwords, pools, sentinels). From then on the socket is ours,
+for redis-py would repeat an EXEC whose reply was lost, and reconnect in the middle of a transaction.
+Where a connection has no socket, as fakeredis's, its own way of reading replies is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any, Protocol
+
+import hiredis
+from redis.exceptions import (
+    AuthenticationError,
+    ExecAbortError,
+    NoPermissionError,
+    RedisError,
+    ResponseError,
+)
+
+from pyqless.core.effects import Command
+from pyqless.errors import StorageError, StoreRefused, StoreUnavailable
+from pyqless.storage.redis.protocol import ServerError, pack
+from pyqless.storage.redis.steps import LinkLost
+
+__all__ = ["AsyncWire", "Wire", "borrow", "borrow_async"]
+
+_CHUNK = 65536
+
+
+class Wire(Protocol):
+    """A connection to a server."""
+
+    def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        """
+        Send commands in one packet and read the reply to each.
+
+        Raises:
+            LinkLost: the connection broke, was too slow, or made no sense.
+        """
+
+    def close(self) -> None:
+        """Close the connection; what was not read is lost."""
+
+
+class AsyncWire(Protocol):
+    """As ``Wire``, for asyncio."""
+
+    async def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        """As ``Wire.exchange``."""
+
+    async def close(self) -> None:
+        """As ``Wire.close``."""
+
+
+def borrow(pool: Any) -> Wire:
+    """
+    Borrow a connection from a redis-py pool.
+
+    Raises:
+        StoreUnavailable: there is none to be had.
+        StoreRefused: the server does not let us in.
+    """
+    try:
+        connection = pool.get_connection()
+    except (RedisError, OSError) as error:
+        raise _no_connection(error) from error
+    if isinstance(connection._sock, socket.socket):
+        return _SocketWire(pool, connection)
+    return _ConnectionWire(pool, connection)
+
+
+async def borrow_async(pool: Any) -> AsyncWire:
+    """As ``borrow``, from a pool of redis.asyncio."""
+    try:
+        connection = await pool.get_connection()
+    except (RedisError, OSError) as error:
+        raise _no_connection(error) from error
+    if isinstance(connection._reader, asyncio.StreamReader):
+        return _StreamWire(pool, connection)
+    return _AsyncConnectionWire(pool, connection)
+
+
+def _no_connection(error: Exception) -> StorageError:
+    if isinstance(error, AuthenticationError):
+        return StoreRefused(f"the store does not let us in: {error}")
+    return StoreUnavailable(f"the store cannot be reached: {error}")
+
+
+# -- replies as one array ---------------------------------------------------------------------
+
+
+class _Replies:
+    """Reads the replies to a packet: as one array, so that the parser is called but once."""
+
+    def __init__(self) -> None:
+        self._reader = hiredis.Reader(
+            encoding="utf-8", errors="surrogateescape", replyError=ServerError
+        )
+        self._pushed: list[Any] = []
+
+    def expect(self, count: int) -> None:
+        """Begin to read the replies to so many commands."""
+        self._reader.feed(b"*%d\r\n" % count)
+
+    def take(self, data: bytes) -> list[Any] | None:
+        """
+        Read what has arrived; returns the replies once they are complete.
+
+        Raises:
+            LinkLost: the server has closed the connection, or sends what makes no sense.
+        """
+        if not data:
+            raise LinkLost("the server closed the connection", sent=True)
+        try:
+            self._reader.feed(data)
+            replies = self._reader.gets()
+        except hiredis.ProtocolError as error:
+            raise LinkLost(error, sent=True) from error
+        if replies is False:
+            return None
+        return self._without_pushes(replies)
+
+    def _without_pushes(self, replies: list[Any]) -> list[Any] | None:
+        """Servers may push messages of their own in between (RESP3): they are no replies."""
+        proper = [reply for reply in replies if type(reply) is not hiredis.PushNotification]
+        missing = len(replies) - len(proper)
+        if not missing:
+            self._pushed, proper = [], self._pushed + proper
+            return proper
+        self._pushed += proper
+        self.expect(missing)
+        more = self._reader.gets()
+        return None if more is False else self._without_pushes(more)
+
+
+class _SocketWire:
+    """A connection whose socket we read and write."""
+
+    def __init__(self, pool: Any, connection: Any) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._socket: socket.socket = connection._sock
+        self._replies = _Replies()
+
+    def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        packet = pack(commands)
+        try:
+            self._socket.sendall(packet)
+        except OSError as error:
+            raise LinkLost(error, sent=False) from error
+        self._replies.expect(len(commands))
+        while True:
+            try:
+                data = self._socket.recv(_CHUNK)
+            except OSError as error:
+                raise LinkLost(error, sent=True) from error
+            replies = self._replies.take(data)
+            if replies is not None:
+                return replies
+
+    def close(self) -> None:
+        self._connection.disconnect()
+        self._pool.release(self._connection)
+
+
+class _StreamWire:
+    """A connection whose asyncio streams we read and write."""
+
+    def __init__(self, pool: Any, connection: Any) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._reader: asyncio.StreamReader = connection._reader
+        self._writer: asyncio.StreamWriter = connection._writer
+        self._timeout: float | None = connection.socket_timeout
+        self._replies = _Replies()
+
+    async def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        packet = pack(commands)
+        try:
+            async with asyncio.timeout(self._timeout):
+                self._writer.write(packet)
+                self._replies.expect(len(commands))
+                while True:
+                    replies = self._replies.take(await self._reader.read(_CHUNK))
+                    if replies is not None:
+                        return replies
+        except OSError as error:
+            # what the transport has buffered may still be sent
+            raise LinkLost(error, sent=True) from error
+
+    async def close(self) -> None:
+        await self._connection.disconnect(nowait=True)
+        await self._pool.release(self._connection)
+
+
+# -- replies one by one -----------------------------------------------------------------------
+
+
+def _text(reply: Any) -> Any:
+    """A reply as our own reader gives it."""
+    if isinstance(reply, bytes):
+        return reply.decode("utf-8", "surrogateescape")
+    if isinstance(reply, list):
+        return [_text(item) for item in reply]
+    if isinstance(reply, set):
+        return {_text(item) for item in reply}
+    if isinstance(reply, dict):
+        return {_text(key): _text(value) for key, value in reply.items()}
+    return _server_error(reply) if isinstance(reply, ResponseError) else reply
+
+
+#: error classes that redis-py strips the code from
+_CODES = {NoPermissionError: "NOPERM", ExecAbortError: "EXECABORT"}
+
+
+def _server_error(error: ResponseError) -> ServerError:
+    code = _CODES.get(type(error))
+    return ServerError(f"{code} {error}" if code else str(error))
+
+
+class _ConnectionWire:
+    """A connection that only redis-py can read."""
+
+    def __init__(self, pool: Any, connection: Any) -> None:
+        self._pool = pool
+        self._connection = connection
+
+    def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        try:
+            self._connection.send_packed_command([pack(commands)], check_health=False)
+        except (RedisError, OSError) as error:
+            raise LinkLost(error, sent=False) from error
+        return [self._receive() for _ in commands]
+
+    def _receive(self) -> Any:
+        try:
+            return _text(self._connection.read_response(disable_decoding=True))
+        except ResponseError as error:
+            return _server_error(error)
+        except (RedisError, OSError) as error:
+            raise LinkLost(error, sent=True) from error
+
+    def close(self) -> None:
+        self._connection.disconnect()
+        self._pool.release(self._connection)
+
+
+class _AsyncConnectionWire:
+    """A connection that only redis.asyncio can read."""
+
+    def __init__(self, pool: Any, connection: Any) -> None:
+        self._pool = pool
+        self._connection = connection
+
+    async def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
+        try:
+            await self._connection.send_packed_command([pack(commands)], check_health=False)
+        except (RedisError, OSError) as error:
+            raise LinkLost(error, sent=False) from error
+        return [await self._receive() for _ in commands]
+
+    async def _receive(self) -> Any:
+        try:
+            return _text(await self._connection.read_response(disable_decoding=True))
+        except ResponseError as error:
+            return _server_error(error)
+        except (RedisError, OSError) as error:
+            raise LinkLost(error, sent=True) from error
+
+    async def close(self) -> None:
+        await self._connection.disconnect(nowait=True)
+        await self._pool.release(self._connection)
