@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["dump"]
@@ -49,7 +50,7 @@ def _set(client: Any, name: Any) -> list[str]:
     return sorted(_text(member) for member in client.smembers(name))
 
 
-_VALUES = {
+_VALUES: dict[str, Callable[[Any, Any], Any]] = {
     "hash": _hash,
     "zset": _sorted_set,
     "list": _list,
