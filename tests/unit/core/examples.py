@@ -18,8 +18,9 @@ from typing import Any, Final
 import pytest
 
 from pyqless.conformance import Target
+from pyqless.storage.memory import MemoryStorage
 
-__all__ = ["Example", "Like", "changes", "run", "score", "stamp", "table"]
+__all__ = ["Example", "Like", "changes", "content", "damage", "run", "score", "stamp", "table"]
 
 
 #: What an example says nothing about.
@@ -90,6 +91,13 @@ class Example:
 def run(core: Target, call: str) -> Any:
     """Send a call that is written as in a shell."""
     return core.call(*shlex.split(call))
+
+
+def damage(core: Target, *write: Any) -> None:
+    """Write past the rules, as another program would: a command of the keyspace on a storage in memory."""
+    storage = core._storage
+    assert isinstance(storage, MemoryStorage)
+    storage._database.keyspace.write(write)
 
 
 def table(*rows: Example) -> pytest.MarkDecorator:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyqless.conformance import Target
@@ -16,9 +18,14 @@ FAILED = (*RUNNING, "fail 120 J worker group message")
 PARENT_AND_CHILD = (PUT, """put 101 me q K klass {} 0 depends '["J"]'""")
 
 
-def canceled(jid: str, queue: str | bool = "q", worker: str | bool = "") -> dict[str, str | bool]:
+def canceled(jid: str, worker: str = "") -> dict[str, Any]:
     """The message that tells of a job that was cancelled."""
-    return {"jid": jid, "event": "canceled", "queue": queue, "worker": worker}
+    return {"jid": jid, "event": "canceled", "queue": "q", "worker": worker}
+
+
+def unknown(jid: str) -> dict[str, Any]:
+    """The message that tells of a job that was not there."""
+    return {"jid": jid, "event": "canceled", "queue": False, "worker": False}
 
 
 @table(
@@ -124,7 +131,7 @@ def canceled(jid: str, queue: str | bool = "q", worker: str | bool = "") -> dict
         "cancel 200 nope",
         reply=["nope"],
         changes={},
-        messages=[("ql:log", canceled("nope", False, False))],
+        messages=[("ql:log", unknown("nope"))],
     ),
     Example("C5: none", "cancel 200", reply=[], changes={}, messages=[]),
     Example(
@@ -179,7 +186,7 @@ def test_cancel(core: Target, example: Example) -> None:
         messages=[
             ("ql:log", canceled("J", worker="worker")),
             ("ql:w:worker", canceled("J", worker="worker")),
-            ("ql:log", canceled("J", False, False)),
+            ("ql:log", unknown("J")),
         ],
     ),
     Example(
