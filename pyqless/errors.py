@@ -14,6 +14,7 @@ __all__ = [
     "ConflictError",
     "CorruptedJob",
     "DanglingEntry",
+    "DataTooLarge",
     "HasDependents",
     "InvalidArgument",
     "InvalidSetting",
@@ -23,7 +24,9 @@ __all__ = [
     "NotDepending",
     "NotRunning",
     "OutcomeUnknown",
+    "PrecisionWarning",
     "QlessError",
+    "QueueNotEmpty",
     "RecurringJobNotFound",
     "RequestError",
     "StorageError",
@@ -73,6 +76,12 @@ class InvalidArgument(RequestError):
     """An argument is missing, malformed or out of range."""
 
     code = "invalid_argument"
+
+
+class DataTooLarge(InvalidArgument):
+    """A job's data is longer than the client allows; ``value`` is its size as JSON, bytes."""
+
+    code = "data_too_large"
 
 
 class UnknownCommand(RequestError):
@@ -127,6 +136,12 @@ class JobExists(RequestError):
     """A job with this jid exists already."""
 
     code = "job_exists"
+
+
+class QueueNotEmpty(RequestError):
+    """The queue cannot be forgotten: there are jobs in it; ``value`` is their number."""
+
+    code = "queue_not_empty"
 
 
 class InvalidSetting(QlessError):
@@ -191,3 +206,11 @@ class DanglingEntry(StoreCorrupted):
     """A queue or a list names a job that is not there."""
 
     code = "dangling_entry"
+
+
+class PrecisionWarning(UserWarning):
+    """
+    Data holds an integer that a Lua client would round: a number keeps 14 digits on its way through Lua.
+
+    Large identifiers are safe as text.
+    """

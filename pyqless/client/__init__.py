@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""
+Clients: all of qless as methods and handles, blocking or for asyncio.
+
+A method is a request (``pyqless.client.requests``: arguments checked, a transition ready to run) and the
+storage that runs it. So ``Client`` and ``AsyncClient`` differ in their waiting, and in nothing else.
+"""
+
+from __future__ import annotations
+
+from pyqless.client.aio.client import AsyncClient
+from pyqless.client.aio.config import AsyncConfig
+from pyqless.client.aio.events import AsyncEvents
+from pyqless.client.aio.jobs import AsyncJob, AsyncJobs
+from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
+from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
+from pyqless.client.aio.tags import AsyncTags
+from pyqless.client.aio.workers import AsyncWorkers
+from pyqless.client.events import Event
+from pyqless.client.sync.client import Client
+from pyqless.client.sync.config import Config
+from pyqless.client.sync.events import Events
+from pyqless.client.sync.jobs import Job, Jobs
+from pyqless.client.sync.queues import Queue, Queues
+from pyqless.client.sync.recurring import RecurringJob, RecurringJobs
+from pyqless.client.sync.tags import Tags
+from pyqless.client.sync.workers import Workers
+from pyqless.client.views import Failure, JobPage, TrackedJobs
+from pyqless.core.queues import QueueCounts
+from pyqless.core.statistics import Statistics, Times
+from pyqless.core.tags import Tagged
+from pyqless.core.workers import WorkerCounts, WorkerJobs
+
+__all__ = [
+    "AsyncClient",
+    "AsyncConfig",
+    "AsyncEvents",
+    "AsyncJob",
+    "AsyncJobs",
+    "AsyncQueue",
+    "AsyncQueues",
+    "AsyncRecurringJob",
+    "AsyncRecurringJobs",
+    "AsyncTags",
+    "AsyncWorkers",
+    "Client",
+    "Config",
+    "Event",
+    "Events",
+    "Failure",
+    "Job",
+    "JobPage",
+    "Jobs",
+    "Queue",
+    "QueueCounts",
+    "Queues",
+    "RecurringJob",
+    "RecurringJobs",
+    "Statistics",
+    "Tagged",
+    "Tags",
+    "Times",
+    "TrackedJobs",
+    "WorkerCounts",
+    "WorkerJobs",
+    "Workers",
+]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""Tags, for the client for asyncio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyqless.client.requests import workers as requests
+
+if TYPE_CHECKING:
+    from pyqless.client.aio.client import AsyncClient
+
+__all__ = ["AsyncTags"]
+
+
+class AsyncTags:
+    """As ``Tags``."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.client = client
+
+    async def top(self, offset: int = 0, count: int = 25) -> list[str]:
+        """As ``Tags.top``."""
+        return await self.client.storage.run(requests.top_tags(offset, count))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Workers, for the client for asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pyqless.client.requests import workers as requests
+from pyqless.core.workers import WorkerCounts, WorkerJobs
+
+if TYPE_CHECKING:
+    from pyqless.client.aio.client import AsyncClient
+
+__all__ = ["AsyncWorkers"]
+
+
+class AsyncWorkers:
+    """As ``Workers``; ``await workers[name]`` gives the jids that one has."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.client = client
+
+    async def __getitem__(self, name: str) -> WorkerJobs:
+        return await self.client.storage.run(requests.jobs(name))
+
+    async def __aiter__(self) -> AsyncIterator[WorkerCounts]:
+        for counts in await self.counts():
+            yield counts
+
+    async def counts(self) -> list[WorkerCounts]:
+        """As ``Workers.counts``."""
+        return await self.client.storage.run(requests.counts())
+
+    async def deregister(self, *names: str) -> None:
+        """As ``Workers.deregister``."""
+        await self.client.storage.run(requests.deregister(names))

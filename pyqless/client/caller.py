@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What both clients are: somebody who calls, under a name and within limits."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from typing import Any, Final, Generic, TypeVar
+
+from pyqless.client import checks
+from pyqless.errors import InvalidArgument
+from pyqless.storage import AsyncStorage, Storage
+
+__all__ = ["DEFAULT_URL", "MAX_DATA_SIZE", "Caller", "where"]
+
+S = TypeVar("S", Storage, AsyncStorage)
+
+#: what a client opens when it is told nothing
+DEFAULT_URL: Final = "redis://localhost:6379/0"
+
+#: how long the JSON text of a job's data may be unless a client is told otherwise, bytes
+MAX_DATA_SIZE: Final = 2**20
+
+# a library is silent unless the program says otherwise
+logging.getLogger("pyqless").addHandler(logging.NullHandler())
+
+
+def where(url: str | None, connection: Any) -> str | None:
+    """
+    Choose the URL to open; None where there is a connection instead.
+
+    Raises:
+        InvalidArgument: both are given.
+    """
+    if connection is None:
+        return DEFAULT_URL if url is None else checks.text("url", url)
+    if url is not None:
+        raise InvalidArgument("url and connection exclude each other", argument="connection")
+    return None
+
+
+class Caller(Generic[S]):
+    """
+    Who calls.
+
+    Args:
+        worker_name: the name under which jobs are popped; None for host and process.
+        max_data_size: how long the JSON text of a job's data may be, bytes.
+
+    Attributes:
+        storage: what runs the rules.
+
+    Raises:
+        InvalidArgument: one of them is no good.
+    """
+
+    storage: S
+
+    def __init__(self, worker_name: str | None, max_data_size: int) -> None:
+        self._worker_name = checks.optional(checks.name, "worker_name", worker_name)
+        self.max_data_size = checks.whole("max_data_size", max_data_size, least=1)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.storage.url} as {self.worker_name!r}>"
+
+    @property
+    def worker_name(self) -> str:
+        """The name under which jobs are popped: the one given, else ``HOST-PID``, also after a fork."""
+        return self._worker_name or f"{socket.gethostname()}-{os.getpid()}"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What the store publishes, and how it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from pyqless.client import checks
+from pyqless.core.keys import Keys
+from pyqless.storage import Message
+
+__all__ = ["Event", "Source", "channels", "event_of"]
+
+#: where events come from; see ``Client.events``
+Source: TypeAlias = Literal["tracked", "log", "worker"]
+
+SOURCES: Final[tuple[Source, ...]] = get_args(Source)
+
+#: the channels of tracked jobs, each named after what has happened
+TRACKED: Final = (
+    "canceled",
+    "completed",
+    "failed",
+    "popped",
+    "put",
+    "stalled",
+    "track",
+    "untrack",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that has happened."""
+
+    #: what: ``popped``, ``completed``, ``lock_lost``, ``config_set``, ...; empty where it is no qless message
+    name: str
+    #: where it comes from
+    source: Source
+    #: the job it is about, if any
+    jid: str | None
+    #: what else was said: ``queue``, ``to``, ``worker``, ``group``, ``message``, ``option``, ``value``
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def channels(keys: Keys, sources: tuple[Source, ...], worker: str) -> list[str]:
+    """
+    The channels to listen to.
+
+    Args:
+        sources: all of them if none is named.
+
+    Raises:
+        InvalidArgument: there is no such source, or the worker's name is no good.
+    """
+    for source in sources:
+        if source not in SOURCES:
+            checks.refuse("sources", source, f"must be among {', '.join(SOURCES)}")
+    by_source = {
+        "tracked": [keys.channel(name) for name in TRACKED],
+        "log": [keys.channel("log")],
+        "worker": [keys.worker_channel(checks.name("worker", worker))],
+    }
+    return [channel for source in sources or SOURCES for channel in by_source[source]]
+
+
+def event_of(keys: Keys, message: Message) -> Event:
+    """Read a message; one that makes no sense becomes an event without a name."""
+    channel = message.channel.removeprefix(keys.prefix)
+    if channel in TRACKED:
+        return Event(name=channel, source="tracked", jid=message.data)
+    source: Source = "log" if channel == "log" else "worker"
+    try:
+        details = json.loads(message.data)
+        return Event(
+            name=details.pop("event"), source=source, jid=details.pop("jid", None), details=details
+        )
+    except (ValueError, AttributeError, LookupError, TypeError):
+        return Event(name="", source=source, jid=None, details={"data": message.data})

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What requests do with the core's transitions besides giving them their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
+from pyqless.core.keys import Keys
+from pyqless.core.transaction import Transaction
+
+__all__ = ["settled", "telling"]
+
+T = TypeVar("T")
+
+
+def settled(transition: Factory[T | Continue | FollowedBy]) -> Factory[T]:
+    """Type a transition by what the storage makes of it: it carries out what is to follow."""
+    return cast("Factory[T]", transition)
+
+
+def telling(
+    key: Callable[[Keys, str], str], jid: str, transition: Factory[T | FollowedBy]
+) -> Factory[tuple[T, dict[str, str]]]:
+    """
+    Let a transition tell, beside its value, how it leaves the job.
+
+    Args:
+        key: where the key map has the job's hash; the transition has read it whole, so the look at it
+            costs nothing.
+    """
+
+    def begin(tx: Transaction) -> Transition[tuple[T, dict[str, str]] | FollowedBy]:
+        value = yield from transition(tx)
+        (fields,) = yield from tx.read(("HGETALL", key(tx.keys, jid)))
+        if isinstance(value, FollowedBy):
+            return FollowedBy((value.value, dict(fields)), value.rest)
+        return value, dict(fields)
+
+    return settled(begin)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The client that blocks."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+from pyqless.client import checks
+from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
+from pyqless.client.events import Source, channels
+from pyqless.client.sync.config import Config
+from pyqless.client.sync.events import Events
+from pyqless.client.sync.jobs import Jobs
+from pyqless.client.sync.queues import Queues
+from pyqless.client.sync.recurring import RecurringJobs
+from pyqless.client.sync.tags import Tags
+from pyqless.client.sync.workers import Workers
+from pyqless.storage import Storage, open_storage
+from pyqless.storage.base import Clock
+
+__all__ = ["Client"]
+
+
+class Client(Caller[Storage]):
+    """
+    All of qless, on one storage. Threads may share a client, and a forked child may go on using it.
+
+    Args:
+        url: of the storage: ``redis://``, ``rediss://``, ``unix://``, ``fakeredis://`` or
+            ``memory://``; the Redis of this host if neither this nor ``connection`` is given.
+        connection: instead of a URL, a client, connection pool or Sentinel master of redis-py.
+        worker_name: the name under which jobs are popped; ``HOST-PID`` unless given.
+        namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
+        clock: gives the moment of each call, Unix time in seconds.
+        max_data_size: how long the JSON text of a job's data may be, bytes.
+        options: of the storage.
+
+    Attributes:
+        storage: what runs the rules; ``storage.metrics`` counts its attempts and conflicts.
+
+    Raises:
+        InvalidArgument: one of them is no good.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        connection: Any = None,
+        worker_name: str | None = None,
+        namespace: str = "ql",
+        clock: Clock = time.time,
+        max_data_size: int = MAX_DATA_SIZE,
+        **options: Any,
+    ) -> None:
+        super().__init__(worker_name, max_data_size)
+        self.storage = open_storage(
+            where(url, connection),
+            connection=connection,
+            namespace=checks.name("namespace", namespace),
+            clock=clock,
+            **options,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def queues(self) -> Queues:
+        """The queues, by name."""
+        return Queues(self)
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs, by jid, and the lists of them that no queue keeps."""
+        return Jobs(self)
+
+    @property
+    def recurring(self) -> RecurringJobs:
+        """The recurring jobs, by jid."""
+        return RecurringJobs(self)
+
+    @property
+    def workers(self) -> Workers:
+        """The workers, by name."""
+        return Workers(self)
+
+    @property
+    def tags(self) -> Tags:
+        """The tags that jobs bear."""
+        return Tags(self)
+
+    @property
+    def config(self) -> Config:
+        """The settings, which all clients of the storage share."""
+        return Config(self)
+
+    def events(self, *sources: Source, worker: str | None = None) -> Events:
+        """
+        Listen to what happens, from now on.
+
+        Args:
+            sources: ``tracked``: what happens to tracked jobs; ``log``: most of what happens to any
+                job, and changes of settings; ``worker``: what a worker has to know about its jobs.
+                All of them unless any is named.
+            worker: whose; this client's unless given.
+
+        Returns:
+            Events: to be iterated over, and closed.
+
+        Raises:
+            InvalidArgument: there is no such source, or the worker's name is no good.
+        """
+        name = self.worker_name if worker is None else worker
+        return Events(self.storage, channels(self.storage.keys, sources, name))
+
+    def close(self) -> None:
+        """Let go of the storage's connections; the client and its handles are of no use afterwards."""
+        self.storage.close()

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: MIT
+"""Jobs, for the client that blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, overload
+
+from pyqless.client.requests import jobs as requests
+from pyqless.client.views import JobPage, JobView, TrackedJobs
+from pyqless.core.tags import Tagged
+
+if TYPE_CHECKING:
+    from pyqless.client.sync.client import Client
+
+__all__ = ["Job", "Jobs"]
+
+
+class Jobs:
+    """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def __getitem__(self, jid: str) -> Job:
+        return Job(self.client, self.client.storage.run(requests.find(jid)))
+
+    def get(self, jid: str) -> Job | None:
+        """Look a job up; None where there is none."""
+        seen = self.client.storage.run(requests.get(jid))
+        return None if seen is None else Job(self.client, seen)
+
+    def multiget(self, *jids: str) -> list[Job]:
+        """Look several jobs up at one instant; those that are not there are left out."""
+        return [Job(self.client, seen) for seen in self.client.storage.run(requests.multiget(jids))]
+
+    def complete(self, offset: int = 0, count: int = 25) -> list[str]:
+        """List the jids of completed jobs, the last one at the head."""
+        return self.client.storage.run(requests.completed(offset, count))
+
+    @overload
+    def failed(self) -> dict[str, int]: ...
+
+    @overload
+    def failed(self, group: str, offset: int = 0, count: int = 25) -> JobPage[Job]: ...
+
+    def failed(
+        self, group: str | None = None, offset: int = 0, count: int = 25
+    ) -> dict[str, int] | JobPage[Job]:
+        """
+        Look at failed jobs.
+
+        Args:
+            group: of which the jobs are wanted, the last one that failed at the head.
+
+        Returns:
+            dict: how many jobs each group has; with ``group`` a page of its jobs.
+        """
+        if group is None:
+            return self.client.storage.run(requests.groups())
+        page = self.client.storage.run(requests.failed(group, offset, count))
+        return JobPage(page.total, [Job(self.client, seen) for seen in page.jobs])
+
+    def tracked(self) -> TrackedJobs[Job]:
+        """Give all jobs that are tracked, and the jids of those that are there no more."""
+        found = self.client.storage.run(requests.tracked())
+        return TrackedJobs([Job(self.client, seen) for seen in found.jobs], found.expired)
+
+    def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Tagged:
+        """Tell how many jobs bear a tag, and list a page of their jids, the longest tagged at the head."""
+        return self.client.storage.run(requests.tagged(tag, offset, count))
+
+    def cancel(self, *jids: str) -> None:
+        """
+        Cancel jobs, all of them or none; it is no error if one is not there.
+
+        Raises:
+            HasDependents: a job that is not named waits for one of them.
+        """
+        self.client.storage.run(requests.cancel(jids))
+
+
+class Job(JobView["Client"]):
+    """A job, to work on and to look at."""
+
+    # -- in hand ------------------------------------------------------------------------------
+
+    def complete(
+        self,
+        next_queue: str | None = None,
+        *,
+        delay: float = 0,
+        depends: Iterable[str] | None = None,
+    ) -> str:
+        """
+        Complete the job, or let it go on in another queue.
+
+        Args:
+            next_queue: where it goes on.
+            delay: seconds to wait before it may run there.
+            depends: jids of jobs that must be complete before it may run there.
+
+        Returns:
+            str: its state now: ``complete``, or ``waiting``, ``scheduled`` or ``depends``.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held; the work is another's.
+            InvalidArgument: an argument, or what the data has become, is no good.
+        """
+        return self._noted(
+            self.client.storage.run(requests.complete(self, next_queue, delay, depends))
+        )
+
+    def fail(self, group: str, message: str) -> None:
+        """
+        Fail the job: it rests until somebody unfails, requeues or cancels it.
+
+        Args:
+            group: the kind of failure.
+            message: what went wrong.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        self._noted(self.client.storage.run(requests.fail(self, group, message)))
+
+    def retry(
+        self, delay: float = 0, *, group: str | None = None, message: str | None = None
+    ) -> int:
+        """
+        Give the job back to be tried again; it fails if no retry remains.
+
+        Args:
+            delay: seconds to wait before it may run again.
+            group: with ``message``, what went wrong this time.
+
+        Returns:
+            int: how many retries remain; below 0: it has failed.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        return self._noted(self.client.storage.run(requests.retry(self, delay, group, message)))
+
+    def heartbeat(self) -> float:
+        """
+        Keep the job: renew its lock, and save its data if that has changed.
+
+        Returns:
+            float: Unix time at which the lock now expires, seconds.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held: stop the work.
+        """
+        return self._noted(self.client.storage.run(requests.heartbeat(self)))
+
+    # -- whatever its state -------------------------------------------------------------------
+
+    def timeout(self) -> None:
+        """
+        Take the job from its worker at once, whoever that is; it is the next to be popped.
+
+        Raises:
+            JobNotFound, NotRunning: nobody has it in hand.
+        """
+        self._noted(self.client.storage.run(requests.timeout(self)))
+
+    def requeue(
+        self,
+        queue: str | None = None,
+        *,
+        delay: float = 0,
+        priority: float | None = None,
+        tags: Iterable[str] | None = None,
+        retries: int | None = None,
+        depends: Iterable[str] | None = None,
+    ) -> None:
+        """
+        Put the job into a queue, whatever its state; a worker that has it in hand loses it.
+
+        Args:
+            queue: its own unless given.
+            delay: seconds to wait before it may run.
+            priority: as it is unless given; so with tags, retries and depends.
+
+        Raises:
+            JobNotFound: it is there no more.
+            InvalidArgument: an argument is no good.
+        """
+        self._noted(
+            self.client.storage.run(
+                requests.requeue(
+                    self,
+                    queue,
+                    delay=delay,
+                    priority=priority,
+                    tags=tags,
+                    retries=retries,
+                    depends=depends,
+                )
+            )
+        )
+
+    #: what other clients call it
+    move = requeue
+
+    def cancel(self) -> None:
+        """
+        Delete the job, unless it is complete.
+
+        Raises:
+            HasDependents: other jobs wait for it; ``Jobs.cancel`` cancels all of them together.
+        """
+        self.client.storage.run(requests.cancel([self.jid]))
+
+    def depend(self, *jids: str) -> None:
+        """
+        Let the job, which waits for others, wait for these too.
+
+        Raises:
+            NotDepending: it waits for none.
+        """
+        self.client.storage.run(requests.depend(self, jids))
+
+    def undepend(self, *jids: str, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
+        """
+        Let the job no longer wait for these jobs, or for any.
+
+        Args:
+            all: for any.
+
+        Raises:
+            NotDepending: it waits for none.
+        """
+        self.client.storage.run(requests.undepend(self, jids, everything=all))
+
+    def set_priority(self, priority: float) -> None:
+        """
+        Change the priority; a waiting job then goes ahead of those of the same priority.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self._prioritized(self.client.storage.run(requests.set_priority(self, priority)))
+
+    @property
+    def priority(self) -> float:
+        """The greater goes first; to assign one is to set it in the store."""
+        return super().priority
+
+    @priority.setter
+    def priority(self, priority: float) -> None:
+        self.set_priority(priority)
+
+    # -- marks --------------------------------------------------------------------------------
+
+    def tag(self, *tags: str) -> list[str]:
+        """
+        Add tags.
+
+        Returns:
+            list: all its tags.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self._tagged(self.client.storage.run(requests.tag(self, tags)))
+
+    def untag(self, *tags: str) -> list[str]:
+        """
+        Take tags away.
+
+        Returns:
+            list: the tags it keeps.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self._tagged(self.client.storage.run(requests.untag(self, tags)))
+
+    def track(self) -> bool:
+        """
+        Publish the job's events from now on, see ``Client.events``.
+
+        Returns:
+            bool: whether that is new.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        changed = self.client.storage.run(requests.track(self, on=True))
+        return self._marked(changed, tracked=True)
+
+    def untrack(self) -> bool:
+        """
+        Publish the job's events no longer.
+
+        Returns:
+            bool: whether that is new.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        changed = self.client.storage.run(requests.track(self, on=False))
+        return self._marked(changed, tracked=False)
+
+    def log(self, message: str, /, **data: Any) -> None:
+        """
+        Enter something into the job's history.
+
+        Args:
+            message: shown as ``what``.
+            data: what JSON can say, shown beside it.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self.client.storage.run(requests.log(self, message, data))
+
+    def refresh(self) -> None:
+        """
+        Look at the job again; data that was changed here and not sent is lost.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self._see(self.client.storage.run(requests.find(self.jid)))
