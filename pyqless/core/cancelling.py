@@ -36,25 +36,21 @@ def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str]]:
                 ("HGETALL", keys.job(jid)),
                 ("SMEMBERS", keys.dependents(jid)),
                 ("SMEMBERS", keys.dependencies(jid)),
-                ("ZSCORE", keys.tracked, jid),
             )
         ),
-        guard=[
-            key
-            for jid in jids
-            for key in (keys.job(jid), keys.dependents(jid), keys.dependencies(jid))
-        ],
+        free=[("ZSCORE", keys.tracked, jid) for jid in jids],
         last=True,
     )
-    for jid, dependents in zip(jids, replies[1::4], strict=True):
+    found, tracked = replies[: 3 * len(jids)], replies[3 * len(jids) :]
+    for jid, dependents in zip(jids, found[1::3], strict=True):
         _require_no_others(jid, dependents, jids)
-    jobs = [StoredJob(tx, jid, fields) for jid, fields in zip(jids, replies[::4], strict=True)]
+    jobs = [StoredJob(tx, jid, fields) for jid, fields in zip(jids, found[::3], strict=True)]
     groups = _groups(jobs)
     if groups:
         yield from failures.forget(tx, groups)
-    for job, dependencies, tracked in zip(jobs, replies[2::4], replies[3::4], strict=True):
+    for job, dependencies, since in zip(jobs, found[2::3], tracked, strict=True):
         if job.fields.get("state") != "complete":
-            _cancel(job, dependencies, tracked)
+            _cancel(job, dependencies, since)
     return jids
 
 

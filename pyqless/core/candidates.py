@@ -24,13 +24,12 @@ __all__ = [
     "Candidate",
     "Heads",
     "Place",
-    "candidate_reads",
     "first_of",
     "found_in",
-    "head_guards",
     "head_reads",
     "load",
     "set_aside",
+    "shown_reads",
 ]
 
 #: members with their scores
@@ -79,11 +78,6 @@ def head_reads(keys: Keys, queue: str, count: int) -> tuple[Command, ...]:
         ("ZRANGEBYSCORE", keys.scheduled(queue), 0, "+inf", *limit),
         ("ZREVRANGE", keys.work(queue), 0, last, "WITHSCORES"),
     )
-
-
-def head_guards(keys: Keys, queue: str) -> list[str]:
-    """The keys whose guard makes sure that there was no more to hand out."""
-    return [read[1] for read in head_reads(keys, queue, 1)]
 
 
 class Place(NamedTuple):
@@ -137,10 +131,9 @@ class Candidate:
         self.view().check()
 
 
-def candidate_reads(keys: Keys, jid: str) -> tuple[Command, ...]:
-    """The reads that a ``Candidate`` is made of."""
+def shown_reads(keys: Keys, jid: str) -> tuple[Command, ...]:
+    """The free reads that a ``Candidate`` is made of, behind those of its ``StoredJob``."""
     return (
-        *records.reads(keys, jid),
         ("SMEMBERS", keys.dependents(jid)),
         ("SMEMBERS", keys.dependencies(jid)),
         ("ZSCORE", keys.tracked, jid),
@@ -153,7 +146,7 @@ Found: TypeAlias = "Candidate | StoreCorrupted"
 
 def found_in(tx: Transaction, jid: str, replies: Replies) -> Candidate:
     """
-    The candidate that replies to ``candidate_reads`` make.
+    The candidate that replies to ``records.reads`` and ``shown_reads`` make.
 
     Raises:
         StoreCorrupted: one of the keys is of another type.
@@ -176,7 +169,6 @@ def load(
     *,
     places: Iterable[Place] = (),
     also: tuple[Command, ...] = (),
-    guard: Iterable[str] = (),
     last: bool = True,
 ) -> Transition[tuple[dict[str, Found], Replies]]:
     """
@@ -184,8 +176,7 @@ def load(
 
     Args:
         places: entries that must still stand where they stood.
-        also: further reads of the same batch.
-        guard: further guards.
+        also: further guarded reads of the same batch.
 
     Returns:
         what was found by jid, and the replies to ``also``.
@@ -195,21 +186,30 @@ def load(
     """
     keys, wanted, standing = tx.keys, list(dict.fromkeys(jids)), list(places)
     replies = yield from tx.read(
-        *(("ZSCORE", place.key, place.member) for place in standing),
         *also,
-        *(read for jid in wanted for read in candidate_reads(keys, jid)),
-        guard=[*guard, *(key for jid in wanted for key in records.guards(keys, jid))],
+        *(read for jid in wanted for read in records.reads(keys, jid)),
+        free=[
+            *(("ZSCORE", place.key, place.member) for place in standing),
+            *(read for jid in wanted for read in shown_reads(keys, jid)),
+        ],
         last=last,
         tolerant=True,
     )
-    if replies[: len(standing)] != [place.score for place in standing]:
+    jobs = len(also)
+    free = jobs + 2 * len(wanted)
+    shown = free + len(standing)
+    if replies[free:shown] != [place.score for place in standing]:
         raise Stale
-    first = len(standing) + len(also)
     found = {
-        jid: _found(tx, jid, replies[at : at + 5])
-        for jid, at in zip(wanted, range(first, len(replies), 5), strict=True)
+        jid: _found(
+            tx,
+            jid,
+            replies[jobs + 2 * at : jobs + 2 * at + 2]
+            + replies[shown + 3 * at : shown + 3 * at + 3],
+        )
+        for at, jid in enumerate(wanted)
     }
-    return found, replies[len(standing) : first]
+    return found, replies[:jobs]
 
 
 def first_of(work: Scored, added: dict[str, float], removed: set[str], count: int) -> Scored:

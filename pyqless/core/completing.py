@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pyqless.core import expiry, lua, places, records
 from pyqless.core.candidates import Scored
-from pyqless.core.dependencies import let_go, state_guards, state_reads, wait_for
+from pyqless.core.dependencies import let_go, state_reads, wait_for
 from pyqless.core.effects import FollowedBy, Replies, Transition
 from pyqless.core.messages import publish_event, publish_log
 from pyqless.core.ownership import COMPLETE, require_lock
@@ -51,15 +51,16 @@ def complete(
     """
     keys = tx.keys
     sampled = Sampler.key(keys, "run", tx.now, queue)
-    fields, entries, texts, summary, tracked, dependents, *completed = yield from tx.read(
+    fields, entries, texts, summary, dependents, tracked, *completed = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, _SETTINGS),
         Sampler.read(sampled),
-        ("ZSCORE", keys.tracked, jid),
         ("SMEMBERS", keys.dependents(jid)),
-        *expiry.oldest_reads(keys, expiry.FEW),
-        ("ZSCORE", keys.completed, jid),
-        guard=[*records.guards(keys, jid), keys.config, sampled, keys.dependents(jid)],
+        free=(
+            ("ZSCORE", keys.tracked, jid),
+            *expiry.oldest_reads(keys, expiry.FEW),
+            ("ZSCORE", keys.completed, jid),
+        ),
         last=True,
     )
     job = StoredJob(tx, jid, fields, entries)
@@ -76,7 +77,7 @@ def complete(
     tx.zadd(keys.completed, tx.now, jid)
     expiry.drop(tx, others, found)
     if len(others) < len(expiring.going):
-        expiry.drop(tx, [(jid, tx.now)], [tx.now, fields.get("tags")])
+        expiry.drop(tx, [(jid, tx.now)], [fields.get("tags"), tx.now])
     _let_go(tx, sorted(dependents), children, jid)
     tx.delete(keys.dependents(jid))
     return FollowedBy("complete", expiry.expire) if expiring.more else "complete"
@@ -100,18 +101,12 @@ def advance(
     """
     keys = tx.keys
     sampled = Sampler.key(keys, "run", tx.now, queue)
-    fields, entries, texts, summary, tracked, *states = yield from tx.read(
+    fields, entries, texts, summary, *states, tracked = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, _SETTINGS),
         Sampler.read(sampled),
-        ("ZSCORE", keys.tracked, jid),
         *state_reads(keys, to.depends),
-        guard=[
-            *records.guards(keys, jid),
-            keys.config,
-            sampled,
-            *state_guards(keys, to.depends),
-        ],
+        free=(("ZSCORE", keys.tracked, jid),),
         last=True,
     )
     job = StoredJob(tx, jid, fields, entries)
@@ -171,10 +166,7 @@ def _load(
             for read in (("HGETALL", keys.job(child)), ("SMEMBERS", keys.dependencies(child)))
         ),
         *expiry.drop_reads(keys, expiring),
-        guard=[
-            *(key for child in children for key in (keys.job(child), keys.dependencies(child))),
-            *expiry.drop_guards(keys, expiring),
-        ],
+        free=expiry.place_reads(keys, expiring),
         last=True,
         tolerant=True,
     )

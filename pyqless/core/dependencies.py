@@ -13,17 +13,12 @@ from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidArgument, NotDepending
 
-__all__ = ["depends", "let_go", "state_guards", "state_reads", "wait_for"]
+__all__ = ["depends", "let_go", "state_reads", "wait_for"]
 
 
 def state_reads(keys: Keys, jids: Iterable[str | float]) -> list[Command]:
-    """The reads that tell whether jobs can be waited for."""
-    return [("HGET", key, "state") for key in state_guards(keys, jids)]
-
-
-def state_guards(keys: Keys, jids: Iterable[str | float]) -> list[str]:
-    """The keys of jobs that are to be waited for; guarded, since none may end unnoticed."""
-    return [keys.job(lua.concat(jid)) for jid in jids]
+    """The reads that tell whether jobs can be waited for; guarded, since none may end unnoticed."""
+    return [("HGET", keys.job(lua.concat(jid)), "state") for jid in jids]
 
 
 def wait_for(tx: Transaction, jid: str, states: Mapping[str | float, str | None]) -> int:
@@ -56,21 +51,15 @@ def depends(tx: Transaction, jid: str, command: str, others: Sequence[str]) -> T
         InvalidArgument: the command is unknown.
     """
     keys = tx.keys
-    key, waits_for = keys.job(jid), keys.dependencies(jid)
     adds = command == "on"
-    fields, dependencies, *states = yield from tx.read(
-        ("HGETALL", key),
-        ("SMEMBERS", waits_for),
-        *(state_reads(keys, others) if adds else ()),
-        guard=[key, *(state_guards(keys, others) if adds else (waits_for,))],
-        last=True,
-    )
+    others_or_own = state_reads(keys, others) if adds else [("SMEMBERS", keys.dependencies(jid))]
+    fields, *found = yield from tx.read(("HGETALL", keys.job(jid)), *others_or_own, last=True)
     job = StoredJob(tx, jid, fields)
     _require_depending(job)
     if adds:
-        wait_for(tx, jid, dict(zip(others, states, strict=True)))
+        wait_for(tx, jid, dict(zip(others, found, strict=True)))
     elif command == "off":
-        _off(job, dependencies, others)
+        _off(job, found[0], others)
     else:
         raise InvalidArgument(
             f"command must be 'on' or 'off', not {command!r}",

@@ -25,15 +25,20 @@ Replies: TypeAlias = list[Any]
 class Batch(NamedTuple):
     """Reads that go to the store together, after their guards."""
 
-    #: keys of which what is read from now on must still hold at the commit
-    guards: Sequence[str]
     #: carried out in this order, not at one instant
     reads: Sequence[Command]
+    #: how many of them, from the first on, are guarded: what they see must still hold at the commit
+    guarded: int = 0
     #: a hint that no further batch will follow, so that a driver may open the commit with it.
     #: A driver takes a further batch all the same, at the price of repeating the guarded reads.
     last: bool = False
     #: the reads see one instant; such a batch has no guards
     snapshot: bool = False
+
+    @property
+    def guards(self) -> list[str]:
+        """The keys of the guarded reads, each once."""
+        return list(dict.fromkeys(read[1] for read in self.reads[: self.guarded]))
 
 
 #: A rule: yields batches, ends with its value; its writes lie in the transaction.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from pyqless.core import tags
@@ -20,7 +19,6 @@ __all__ = [
     "SETTINGS",
     "Plan",
     "drop",
-    "drop_guards",
     "drop_reads",
     "expire",
     "oldest_reads",
@@ -69,18 +67,14 @@ def plan(oldest: Scored, size: int, now: float, settings: Settings) -> Plan:
     return Plan(going, more=partial and len(going) == len(oldest))
 
 
-def drop_guards(keys: Keys, going: Iterable[tuple[str, float]]) -> list[str]:
-    """The keys to guard: a job that was put again in between must stay."""
-    return [keys.job(jid) for jid, _ in going]
-
-
 def drop_reads(keys: Keys, going: Scored) -> list[Command]:
-    """The reads that ``drop`` wants."""
-    return [
-        read
-        for jid, _ in going
-        for read in (("ZSCORE", keys.completed, jid), ("HGET", keys.job(jid), "tags"))
-    ]
+    """The reads that ``drop`` wants, guarded: a job that was put again in between must stay."""
+    return [("HGET", keys.job(jid), "tags") for jid, _ in going]
+
+
+def place_reads(keys: Keys, going: Scored) -> list[Command]:
+    """The free reads that ``drop`` wants behind the others."""
+    return [("ZSCORE", keys.completed, jid) for jid, _ in going]
 
 
 def drop(tx: Transaction, going: Scored, replies: Replies) -> None:
@@ -91,9 +85,9 @@ def drop(tx: Transaction, going: Scored, replies: Replies) -> None:
         Stale: one of them is completed no more, or anew.
     """
     keys = tx.keys
-    if replies[::2] != [moment for _, moment in going]:
+    if replies[len(going) :] != [moment for _, moment in going]:
         raise Stale
-    for (jid, _), text in zip(going, replies[1::2], strict=True):
+    for (jid, _), text in zip(going, replies, strict=False):
         try:
             tags.unindex(tx, jid, _tags(jid, text))
         except CorruptedJob as fault:
@@ -111,18 +105,16 @@ def expire(tx: Transaction) -> Transition[Continue | None]:
     """Delete the completed jobs that are too old or too many, a bounded number a transaction."""
     keys = tx.keys
     texts, oldest, size = yield from tx.read(
-        Settings.read(keys, SETTINGS), *oldest_reads(keys, MANY), guard=[keys.config]
+        Settings.read(keys, SETTINGS), free=oldest_reads(keys, MANY)
     )
     settings = Settings(SETTINGS, texts)
     planned = plan(oldest, size, tx.now, settings)
     if planned.more and not planned.going:
-        oldest, size = yield from tx.read(*oldest_reads(keys, 0))
+        oldest, size = yield from tx.read(free=oldest_reads(keys, 0))
         planned = plan(oldest, size, tx.now, settings)
     going = planned.going[:MANY]
     if not going:
         return None
-    replies = yield from tx.read(
-        *drop_reads(keys, going), guard=drop_guards(keys, going), last=True
-    )
+    replies = yield from tx.read(*drop_reads(keys, going), free=place_reads(keys, going), last=True)
     drop(tx, going, replies)
     return Continue(expire) if planned.more or len(planned.going) > MANY else None

@@ -71,8 +71,7 @@ def fail(
     fields, entries, texts, tracked = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, _SETTINGS),
-        ("ZSCORE", keys.tracked, jid),
-        guard=[*records.guards(keys, jid), keys.config],
+        free=(("ZSCORE", keys.tracked, jid),),
         last=True,
     )
     job = StoredJob(tx, jid, fields, entries)
@@ -148,7 +147,6 @@ def forget(tx: Transaction, failures: Mapping[str, Iterable[str]]) -> Transition
     leaving = {group: list(dict.fromkeys(jids)) for group, jids in failures.items()}
     heads = yield from tx.read(
         *(("LRANGE", keys.failed(group), 0, len(jids)) for group, jids in leaving.items()),
-        guard=[keys.failed(group) for group in leaving],
         last=True,
     )
     for (group, jids), head in zip(leaving.items(), heads, strict=True):
@@ -182,11 +180,9 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
         ("LRANGE", key, first, -1),
         ("LLEN", key),
         Settings.read(keys, _SETTINGS),
-        guard=[key, keys.config],
     )
     replies = yield from tx.read(
         *(read for jid in jids for read in records.reads(keys, jid)),
-        guard=[name for jid in jids for name in records.guards(keys, jid)],
         last=True,
         tolerant=True,
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pyqless.core import lua, records
-from pyqless.core.candidates import candidate_reads, found_in
+from pyqless.core.candidates import found_in, shown_reads
 from pyqless.core.effects import Replies, Transition
 from pyqless.core.models import Job
 from pyqless.core.records import StoredJob
@@ -44,14 +44,13 @@ def look(tx: Transaction, jids: list[str]) -> Transition[list[Job | StoreCorrupt
     An old-style history is moved to its list, so then the jobs are read again, guarded.
     """
     keys = tx.keys
-    reads = [read for jid in jids for read in candidate_reads(keys, jid)]
+    reads = [read for jid in jids for read in (*records.reads(keys, jid), *shown_reads(keys, jid))]
     if not reads:
         return []
     replies = yield from tx.snapshot(*reads, tolerant=True)
     if any(isinstance(reply, dict) and "history" in reply for reply in replies[::5]):
         replies = yield from tx.read(
             *reads,
-            guard=[key for jid in jids for key in records.guards(keys, jid)],
             last=True,
             tolerant=True,
         )
@@ -79,7 +78,7 @@ def set_priority(tx: Transaction, jid: str, priority: float) -> Transition[float
         JobNotFound: there is no such job.
     """
     key = tx.keys.job(jid)
-    (queue,) = yield from tx.read(("HGET", key, "queue"), guard=[key], last=True)
+    (queue,) = yield from tx.read(("HGET", key, "queue"), last=True)
     if queue is None:
         raise absent(jid, f"Priority(): Job {jid} does not exist")
     if queue:
@@ -103,7 +102,6 @@ def log(tx: Transaction, jid: str, message: str, data: str | None) -> Transition
     fields, entries, texts = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, names),
-        guard=[*records.guards(keys, jid), keys.config],
         last=True,
     )
     if not fields:

@@ -13,7 +13,6 @@ from pyqless.core.candidates import (
     Place,
     Scored,
     first_of,
-    head_guards,
     load,
     set_aside,
 )
@@ -55,7 +54,7 @@ class Line:
 
         Args:
             reads: those of the heads, and their replies.
-            also: further reads, of keys that are guarded with the rest.
+            also: further reads, guarded with the rest.
 
         Returns:
             the replies to ``also``.
@@ -78,11 +77,6 @@ class Line:
                 Place(key, *entry) for key, head in zip(sets, heads, strict=True) for entry in head
             ],
             also=(*also, *(("HGETALL", row) for row in rows), *again),
-            guard=[
-                *(read[1] for read in also),
-                *rows,
-                *(head_guards(keys, queue) if short else ()),
-            ],
             last=not heads.recurring,
         )
         if extra[len(also) + len(rows) :] != replies[: len(again)]:
@@ -150,9 +144,7 @@ class Line:
         if not touched.isdisjoint(jid for jid, _ in work) and len(work) == self.number:
             # a job stands in two places, so the head that was read may be too short
             key = self.tx.keys.work(self.queue)
-            (work,) = yield from self.tx.read(
-                ("ZREVRANGE", key, 0, -1, "WITHSCORES"), guard=[key], last=True
-            )
+            (work,) = yield from self.tx.read(("ZREVRANGE", key, 0, -1, "WITHSCORES"), last=True)
         return first_of(work, added, self._failed, need)
 
     def _usable(self, place: Place) -> Candidate | None:

@@ -44,7 +44,6 @@ def heartbeat(tx: Transaction, jid: str, worker: str, data: str | None = None) -
     fields, settings = yield from tx.read(
         ("HGETALL", keys.job(jid)),
         ("HGETALL", keys.config),
-        guard=[keys.job(jid), keys.config],
         last=True,
     )
     job = StoredJob(tx, jid, fields)
@@ -75,7 +74,6 @@ def timeout(tx: Transaction, jids: list[str]) -> Transition[None]:
     texts, *replies = yield from tx.read(
         Settings.read(keys, _HISTORY),
         *(read for jid in jids for read in records.reads(keys, jid)),
-        guard=[keys.config, *(key for jid in jids for key in records.guards(keys, jid))],
         last=True,
     )
     for jid, fields, entries in zip(jids, replies[::2], replies[1::2], strict=True):

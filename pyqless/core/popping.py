@@ -43,8 +43,7 @@ def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[li
     texts, paused, *replies = yield from tx.read(
         Settings.read(keys, names),
         ("SISMEMBER", keys.paused, queue),
-        *reads,
-        guard=[keys.config, keys.paused],
+        free=reads,
     )
     settings = Settings(names, texts)
     expires = tx.now + settings.heartbeat(queue)
@@ -76,7 +75,7 @@ def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> T
     if limit <= 0:
         return count
     locks = tx.keys.locks(queue)
-    (running,) = yield from tx.read(("ZCOUNT", locks, tx.now, "+inf"), guard=[locks])
+    (running,) = yield from tx.read(("ZCOUNT", locks, tx.now, "+inf"))
     return min(max(0.0, limit - float(running)), count)
 
 
@@ -112,9 +111,7 @@ def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
         return []
     names = ("max-job-history",)
     reads = head_reads(tx.keys, queue, number)
-    texts, *replies = yield from tx.read(
-        Settings.read(tx.keys, names), *reads, guard=[tx.keys.config]
-    )
+    texts, *replies = yield from tx.read(Settings.read(tx.keys, names), free=reads)
     line = Line(tx, queue, number, Settings(names, texts).history_limit())
     yield from line.load(reads, replies)
     shown = line.stalled()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyqless.core import failures, lua, places, records, statistics, tags
-from pyqless.core.dependencies import state_guards, state_reads, wait_for
+from pyqless.core.dependencies import state_reads, wait_for
 from pyqless.core.effects import Transition
 from pyqless.core.jobs import absent
 from pyqless.core.keys import RESERVED_SUFFIXES
@@ -79,18 +79,12 @@ def _put(
     _refuse_reserved(jid)
     keys = tx.keys
     others = [] if isinstance(spec, InvalidArgument) else spec.depends or []
-    fields, entries, dependencies, texts, tracked, *states = yield from tx.read(
+    fields, entries, dependencies, texts, *states, tracked = yield from tx.read(
         *records.reads(keys, jid),
         ("SMEMBERS", keys.dependencies(jid)),
         Settings.read(keys, _SETTINGS),
-        ("ZSCORE", keys.tracked, jid),
         *state_reads(keys, others),
-        guard=[
-            *records.guards(keys, jid),
-            keys.dependencies(jid),
-            keys.config,
-            *state_guards(keys, others),
-        ],
+        free=(("ZSCORE", keys.tracked, jid),),
         last=True,
     )
     if must_exist and not fields:

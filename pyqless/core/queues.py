@@ -98,18 +98,18 @@ def _promote(tx: Transaction, queue: str) -> Transition[None]:
     """Promote a bounded number of the jobs that were delayed until now."""
     keys, place = tx.keys, tx.keys.scheduled(queue)
     (head,) = yield from tx.read(
-        ("ZRANGEBYSCORE", place, 0, "+inf", "WITHSCORES", "LIMIT", 0, MANY)
+        free=[("ZRANGEBYSCORE", place, 0, "+inf", "WITHSCORES", "LIMIT", 0, MANY)]
     )
     due = [(jid, moment) for jid, moment in head if moment <= tx.now]
     replies = yield from tx.read(
-        *(read for jid, _ in due for read in (("ZSCORE", place, jid), ("HGETALL", keys.job(jid)))),
-        guard=[keys.job(jid) for jid, _ in due],
+        *(("HGETALL", keys.job(jid)) for jid, _ in due),
+        free=[("ZSCORE", place, jid) for jid, _ in due],
         last=True,
         tolerant=True,
     )
-    if replies[::2] != [moment for _, moment in due]:
+    if replies[len(due) :] != [moment for _, moment in due]:
         raise Stale
-    for (jid, moment), fields in zip(due, replies[1::2], strict=True):
+    for (jid, moment), fields in zip(due, replies, strict=False):
         try:
             raise_first([fields])
             promote(StoredJob(tx, jid, fields), queue)

@@ -13,17 +13,12 @@ from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.errors import DanglingEntry, StoreCorrupted
 
-__all__ = ["StoredJob", "checked", "guards", "reads"]
+__all__ = ["StoredJob", "checked", "reads"]
 
 
 def reads(keys: Keys, jid: str) -> tuple[Command, Command]:
     """The reads whose replies make a ``StoredJob``."""
     return ("HGETALL", keys.job(jid)), ("LRANGE", keys.history(jid), 0, -1)
-
-
-def guards(keys: Keys, jid: str) -> tuple[str, str]:
-    """The keys to guard when a ``StoredJob`` is to change."""
-    return keys.job(jid), keys.history(jid)
 
 
 def checked(tx: Transaction, jid: str, fields: Any, entries: Any) -> StoredJob:

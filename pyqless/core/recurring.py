@@ -43,9 +43,7 @@ def recur(tx: Transaction, queue: str, jid: str, spec: RecurSpec) -> Transition[
     """
     keys = tx.keys
     key = keys.recurring_job(jid)
-    ((count, old_queue),) = yield from tx.read(
-        ("HMGET", key, "count", "queue"), guard=[key], last=True
-    )
+    ((count, old_queue),) = yield from tx.read(("HMGET", key, "count", "queue"), last=True)
     if old_queue is not None:
         tx.zrem(keys.recur(old_queue), jid)
     tx.hset(
@@ -64,7 +62,7 @@ def recur(tx: Transaction, queue: str, jid: str, spec: RecurSpec) -> Transition[
 def unrecur(tx: Transaction, jid: str) -> Transition[bool]:
     """Let a recurring job make no more jobs, and forget it; true also where there is none."""
     key = tx.keys.recurring_job(jid)
-    (queue,) = yield from tx.read(("HGET", key, "queue"), guard=[key], last=True)
+    (queue,) = yield from tx.read(("HGET", key, "queue"), last=True)
     if queue is not None:
         tx.zrem(tx.keys.recur(queue), jid)
         tx.delete(key)
@@ -110,7 +108,7 @@ def untag(tx: Transaction, jid: str, old: list[str]) -> Transition[list[str | fl
 
 def _tags(tx: Transaction, jid: str, call: str) -> Transition[list[str | float]]:
     key = tx.keys.recurring_job(jid)
-    (text,) = yield from tx.read(("HGET", key, "tags"), guard=[key], last=True)
+    (text,) = yield from tx.read(("HGET", key, "tags"), last=True)
     if text is None:
         raise not_found(jid, f"{call}(): Job {jid} does not exist")
     return RecurringJob({"jid": jid, "tags": text}).tag_list()
@@ -140,7 +138,7 @@ def update(tx: Transaction, jid: str, changes: list[tuple[str, str | None]]) -> 
     keys = tx.keys
     key = keys.recurring_job(jid)
     moves = any(name == "queue" for name, _ in changes)
-    (fields,) = yield from tx.read(("HGETALL", key), guard=[key], last=not moves)
+    (fields,) = yield from tx.read(("HGETALL", key), last=not moves)
     if not fields:
         raise not_found(jid, f"Recur(): No recurring job {jid}")
     job = RecurringJob({"jid": jid} | fields)

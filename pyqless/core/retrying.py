@@ -43,8 +43,7 @@ def retry(
     fields, entries, texts, tracked = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, _SETTINGS),
-        ("ZSCORE", keys.tracked, jid),
-        guard=[*records.guards(keys, jid), keys.config],
+        free=(("ZSCORE", keys.tracked, jid),),
         last=True,
     )
     job = StoredJob(tx, jid, fields, entries)

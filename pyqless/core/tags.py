@@ -75,7 +75,7 @@ def remove(tx: Transaction, jid: str, tags: list[str]) -> Transition[list[str | 
 
 def _tagged_job(tx: Transaction, jid: str) -> Transition[StoredJob]:
     key = tx.keys.job(jid)
-    (tags,) = yield from tx.read(("HGET", key, "tags"), guard=[key], last=True)
+    (tags,) = yield from tx.read(("HGET", key, "tags"), last=True)
     if tags is None:
         text = f"Tag(): Job {jid} does not exist"
         raise JobNotFound(f"there is no job {jid!r}", argument="jid", value=jid, lua=text)

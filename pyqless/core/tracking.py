@@ -40,7 +40,6 @@ def set_tracking(tx: Transaction, action: str, jid: str) -> Transition[int]:
     exists, since = yield from tx.read(
         ("EXISTS", keys.job(jid)),
         ("ZSCORE", keys.tracked, jid),
-        guard=[keys.job(jid), keys.tracked],
         last=True,
     )
     if not exists:

@@ -11,7 +11,7 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from pyqless.core.effects import Batch, Command, Replies
@@ -45,7 +45,7 @@ class Transaction:
         attempt: how many attempts at the transition have failed before this one.
     """
 
-    __slots__ = ("_images", "attempt", "guards", "keys", "now", "reports", "writes")
+    __slots__ = ("_images", "attempt", "keys", "now", "reports", "writes")
 
     def __init__(self, now: float, keys: Keys, attempt: int = 0) -> None:
         self.now = now
@@ -53,8 +53,6 @@ class Transaction:
         self.attempt = attempt
         #: staged writes and messages, in order
         self.writes: list[Command] = []
-        #: every key guarded so far
-        self.guards: dict[str, None] = {}
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
         self._images: dict[str, Image] = {}
@@ -63,8 +61,8 @@ class Transaction:
 
     def read(
         self,
-        *reads: Command,
-        guard: Iterable[str] = (),
+        *guarded: Command,
+        free: Sequence[Command] = (),
         last: bool = False,
         tolerant: bool = False,
     ) -> Generator[Batch, Replies, Replies]:
@@ -72,21 +70,24 @@ class Transaction:
         Read from the store, through the overlay.
 
         Args:
-            reads: commands; whole reads of hashes, lists and sets give live images.
-            guard: keys whose state, as these reads see it, must still hold at the commit.
-                A key that is guarded at all is guarded no later than it is first read.
+            guarded: reads, and what they see must still hold at the commit. Whole reads of hashes,
+                lists and sets give live images. A key that is guarded at all is guarded when it is
+                first read.
+            free: reads behind them of which that is not asked.
             last: probably no further batch will be needed.
             tolerant: leave a ``StoreCorrupted`` in the place of a reply instead of raising it.
+
+        Returns:
+            the replies to both, in order.
 
         Raises:
             StoreCorrupted: a key holds another type than its read wants.
         """
-        guards = [key for key in dict.fromkeys(guard) if key not in self.guards]
-        self.guards.update(dict.fromkeys(guards))
+        reads = (*guarded, *free)
         if self.writes or self._images:
-            replies = yield from self._read_through(reads, guards, last=last)
+            replies = yield from self._read_through(reads, len(guarded), last=last)
         else:
-            replies = yield Batch(guards, reads, last)
+            replies = yield Batch(reads, len(guarded), last)
             self._remember(reads, replies)
         if not tolerant:
             raise_first(replies)
@@ -96,24 +97,27 @@ class Transaction:
         self, *reads: Command, tolerant: bool = False
     ) -> Generator[Batch, Replies, Replies]:
         """Read at one instant, past the overlay, without guards: for views, which stage nothing first."""
-        replies = yield Batch((), reads, snapshot=True)
+        replies = yield Batch(reads, snapshot=True)
         if not tolerant:
             raise_first(replies)
         return replies
 
     def _read_through(
-        self, reads: tuple[Command, ...], guards: list[str], *, last: bool
+        self, reads: tuple[Command, ...], guarded: int, *, last: bool
     ) -> Generator[Batch, Replies, Replies]:
         staged = {write[1]: write[0] for write in self.writes}
-        sent = {
-            read: _whole_read(read, staged[read[1]]) if read[1] in staged else read
-            for read in reads
-            if read[1] not in self._images
-        }
-        wanted = tuple(dict.fromkeys(sent.values()))
+        sent: dict[Command, Command] = {}
+        wanted: dict[Command, None] = {}
+        guards = 0
+        for position, read in enumerate(reads):
+            if read[1] not in self._images:
+                sent[read] = _whole_read(read, staged[read[1]]) if read[1] in staged else read
+                wanted[sent[read]] = None
+            if position < guarded:
+                guards = len(wanted)
         found: dict[Command, Any] = {}
-        if wanted or guards:
-            replies = yield Batch(guards, wanted, last)
+        if wanted:
+            replies = yield Batch(tuple(wanted), guards, last)
             self._remember(wanted, replies)
             for read, reply in zip(wanted, replies, strict=True):
                 if read[0] == "ZRANGE" and read[1] in staged and isinstance(reply, list):

@@ -45,11 +45,11 @@ def counts(tx: Transaction) -> Transition[list[WorkerCounts]]:
     if not known:
         return []
     found = yield from tx.read(
-        *(
+        free=[
             ("ZCOUNT", keys.worker_jobs(name), *span)
             for name in known
             for span in ((now, now + _HORIZON), (0, now))
-        ),
+        ],
         last=True,
     )
     return [WorkerCounts(*row) for row in zip(known, found[::2], found[1::2], strict=True)]
@@ -60,8 +60,10 @@ def jobs(tx: Transaction, worker: str) -> Transition[WorkerJobs]:
     yield from _drop_old(tx)
     key, now = tx.keys.worker_jobs(worker), tx.now
     found = yield from tx.read(
-        ("ZREVRANGEBYSCORE", key, now + _HORIZON, now),
-        ("ZREVRANGEBYSCORE", key, now, 0),
+        free=(
+            ("ZREVRANGEBYSCORE", key, now + _HORIZON, now),
+            ("ZREVRANGEBYSCORE", key, now, 0),
+        ),
         last=True,
     )
     return WorkerJobs(*found)
@@ -77,14 +79,13 @@ def _drop_old(tx: Transaction) -> Transition[list[str]]:
     keys = tx.keys
     texts, seen = yield from tx.read(
         Settings.read(keys, _SETTINGS),
-        ("ZREVRANGE", keys.workers, 0, -1, "WITHSCORES"),
-        guard=[keys.config],
+        free=[("ZREVRANGE", keys.workers, 0, -1, "WITHSCORES")],
     )
     oldest = tx.now - Settings(_SETTINGS, texts).number("max-worker-age", 86400.0)
     old = [name for name, moment in seen if 0 <= moment <= oldest]
     if old:
         lists = [keys.worker_jobs(name) for name in old]
-        yield from tx.read(*(("ZCARD", key) for key in lists), guard=lists)
+        yield from tx.read(*(("ZCARD", key) for key in lists))
         for key in lists:
             tx.delete(key)
         # judged by the store at the commit, so that a worker that came back stays

@@ -201,7 +201,7 @@ class _Attempt:
 
     def conflict(self, attempts: int) -> Steps[ConflictError]:
         """Look once more at what was guarded, to tell what others have changed."""
-        changed = dict.fromkeys(self.tx.guards, False)
+        changed = dict.fromkeys(self._guards[1:], False)
         try:
             replies = yield from self._snapshot(tuple(read for read, _ in self._seen))
         except (LinkLost, Stale, QlessError):
