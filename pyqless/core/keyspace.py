@@ -312,6 +312,18 @@ def image_of(name: str, reply: Any) -> Image:
     return _WHOLE[name](reply)
 
 
+#: What the most frequent reads reply where the key is missing, without a look at their arguments.
+_EMPTY: Final[dict[str, Callable[[], Any]]] = {
+    "HGETALL": dict,
+    "LRANGE": list,
+    "SMEMBERS": set,
+    "ZCARD": int,
+    "ZRANGE": list,
+    "ZRANGEBYSCORE": list,
+    "ZREVRANGE": list,
+    "ZSCORE": lambda: None,
+}
+
 _OUTCOMES: Final[dict[str, Callable[..., _Outcome]]] = {
     "DEL": _del,
     "HDEL": _hdel,
@@ -374,7 +386,10 @@ class Keyspace:
             WrongType: the key holds another type of value than the command is for.
             ValueError: an argument is no number where one is needed.
         """
-        return READS[command[0]](self.data.get(command[1]), *command[2:])
+        value = self.data.get(command[1])
+        if value is None and (empty := _EMPTY.get(command[0])) is not None:
+            return empty()
+        return READS[command[0]](value, *command[2:])
 
     def write(self, command: tuple[Any, ...]) -> None:
         """
@@ -396,6 +411,14 @@ class Keyspace:
             self.data[key] = value
             self._touch(key)
         else:
+            del self.data[key], self.versions[key]
+
+    def replace(self, key: str, value: Value) -> None:
+        """Put a value in the place of a key's; an empty one removes the key."""
+        if value:
+            self.data[key] = value
+            self._touch(key)
+        elif key in self.data:
             del self.data[key], self.versions[key]
 
     def _touch(self, key: str) -> None:

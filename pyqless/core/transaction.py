@@ -45,7 +45,7 @@ class Transaction:
         attempt: how many attempts at the transition have failed before this one.
     """
 
-    __slots__ = ("_images", "attempt", "keys", "now", "reports", "writes")
+    __slots__ = ("_images", "attempt", "blind", "changed", "keys", "now", "reports", "writes")
 
     def __init__(self, now: float, keys: Keys, attempt: int = 0) -> None:
         self.now = now
@@ -53,6 +53,10 @@ class Transaction:
         self.attempt = attempt
         #: staged writes and messages, in order
         self.writes: list[Command] = []
+        #: those of keys that have no image, and what the images of the others have become:
+        #: for a storage that holds values of the same kind, the two together are as good as ``writes``
+        self.blind: list[Command] = []
+        self.changed: dict[str, Image] = {}
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
         self._images: dict[str, Image] = {}
@@ -127,7 +131,7 @@ class Transaction:
 
     def _remember(self, reads: Iterable[Command], replies: Replies) -> None:
         for index, read in enumerate(reads):
-            if _is_whole(read) and not isinstance(replies[index], StoreCorrupted):
+            if _is_whole(read) and type(replies[index]) is not StoreCorrupted:
                 replies[index] = self._image(read, replies[index])
 
     def _image(self, read: Command, reply: Any) -> Image:
@@ -135,10 +139,17 @@ class Transaction:
         image = self._images.get(key)
         if image is None:
             image = self._images[key] = image_of(read[0], reply)
-            for write in self.writes:
-                if write[1] == key:
-                    _apply(image, write)
+            if self.blind:
+                self._catch_up(key, image)
         return image
+
+    def _catch_up(self, key: str, image: Image) -> None:
+        """Apply to a new image what was written blindly to its key."""
+        for write in self.blind:
+            if write[1] == key:
+                _apply(image, write)
+                self.changed[key] = image
+        self.blind = [write for write in self.blind if write[1] != key]
 
     def _answer(self, read: Command, reply: Any) -> Any:
         image = self._images.get(read[1])
@@ -155,9 +166,13 @@ class Transaction:
 
     def _stage(self, write: Command) -> None:
         self.writes.append(write)
-        image = self._images.get(write[1])
-        if image is not None:
+        key = write[1]
+        image = self._images.get(key)
+        if image is None:
+            self.blind.append(write)
+        else:
             _apply(image, write)
+            self.changed[key] = image
 
     def hset(self, key: str, *pairs: str) -> None:
         """Set fields of a hash: field, text, field, text, ..."""
@@ -229,7 +244,9 @@ class Transaction:
 
     def publish(self, channel: str, message: str) -> None:
         """Send a message, at the commit."""
-        self.writes.append(("PUBLISH", channel, message))
+        message_write = ("PUBLISH", channel, message)
+        self.writes.append(message_write)
+        self.blind.append(message_write)
 
 
 def _is_whole(read: Command) -> bool:
@@ -251,6 +268,5 @@ def _apply(image: Image, write: Command) -> None:
 
 def raise_first(replies: Replies) -> None:
     """Raise the first fault that stands in the place of a reply."""
-    for reply in replies:
-        if isinstance(reply, StoreCorrupted):
-            raise reply
+    if StoreCorrupted in map(type, replies):
+        raise next(reply for reply in replies if type(reply) is StoreCorrupted)

@@ -94,7 +94,9 @@ def _commit(
     storage.metrics.attempts += 1
     tx = Transaction(now, storage.keys)
     value = _drive(database.keyspace, transition, tx)
-    _apply(database, tx.writes)
+    _apply(database, tx.blind)
+    for key, image in tx.changed.items():
+        database.keyspace.replace(key, image)
     storage.committed(tx)
     return value
 
