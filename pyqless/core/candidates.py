@@ -35,6 +35,9 @@ __all__ = [
 #: members with their scores
 Scored: TypeAlias = list[tuple[str, float]]
 
+#: more than stand in any set, and a rank for the store
+_MANY = 2**31
+
 #: seconds after which a damaged entry is looked at again
 _ASIDE = 60.0
 
@@ -62,16 +65,17 @@ class Heads(NamedTuple):
         return self if count < 0 else Heads(*(head[:count] for head in self))
 
 
-def head_reads(keys: Keys, queue: str, count: int) -> tuple[Command, ...]:
+def head_reads(keys: Keys, queue: str, count: float) -> tuple[Command, ...]:
     """
     The reads that ``Heads`` is made of.
 
     Args:
-        count: how many of each; a negative one means all.
+        count: how many of each, at least one; a negative one means all.
             Sets whose scores are moments are read from 0 on: the core never finds negative ones due.
     """
-    last = count - 1 if count > 0 else -1
-    limit = ("WITHSCORES", "LIMIT", 0, count)
+    number = max(-1, min(int(count), _MANY)) or 1
+    last = number - 1 if number > 0 else -1
+    limit = ("WITHSCORES", "LIMIT", 0, number)
     return (
         ("ZRANGE", keys.locks(queue), 0, last, "WITHSCORES"),
         ("ZRANGEBYSCORE", keys.recur(queue), 0, "+inf", *limit),

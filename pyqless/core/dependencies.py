@@ -85,7 +85,7 @@ def _require_depending(job: StoredJob) -> None:
 def _off(job: StoredJob, dependencies: set[str], others: Sequence[str]) -> None:
     """Take away dependencies; ``dependencies`` is a live image."""
     tx, keys = job.tx, job.tx.keys
-    everything = others[:1] == ("all",) or list(others[:1]) == ["all"]
+    everything = list(others[:1]) == ["all"]
     for other in sorted(dependencies) if everything else others:
         tx.srem(keys.dependents(other), job.jid)
         tx.srem(keys.dependencies(job.jid), other)

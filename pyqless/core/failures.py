@@ -10,7 +10,7 @@ from pyqless.core import lua, records, statistics
 from pyqless.core.effects import Transition
 from pyqless.core.messages import publish_event, publish_log
 from pyqless.core.ownership import FAIL, require_lock
-from pyqless.core.paging import whole
+from pyqless.core.paging import page, whole
 from pyqless.core.places import enqueue, leave
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
@@ -186,14 +186,14 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
         last=True,
         tolerant=True,
     )
-    limit = Settings(_SETTINGS, texts).history_limit()
+    settings = Settings(_SETTINGS, texts)
     tx.ltrim(key, 0, first - 1)
     if len(jids) == length:
         tx.srem(keys.failures, group)
     moved = 0
     for jid, fields, entries in zip(jids, replies[::2], replies[1::2], strict=True):
         try:
-            _put_back(records.checked(tx, jid, fields, entries), queue, limit)
+            _put_back(records.checked(tx, jid, fields, entries), queue, settings)
             moved += 1
         except StoreCorrupted as fault:
             tx.reports.append(fault)
@@ -202,9 +202,9 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
     return moved
 
 
-def _put_back(job: StoredJob, queue: str, limit: int) -> None:
+def _put_back(job: StoredJob, queue: str, settings: Settings) -> None:
     priority, retries = job.number("priority"), job.number("retries", 5.0)
-    job.record(limit, "put", q=queue)
+    job.record(settings.history_limit(), "put", q=queue)
     job.set("state", "waiting", "worker", "", "expires", "0", "queue", queue)
     job.set("remaining", lua.argument(retries))
     enqueue(job.tx, queue, job.jid, priority)
@@ -222,7 +222,7 @@ def _keep(tx: Transaction, group: str, jid: str) -> None:
 def failed(tx: Transaction, group: str, start: float, limit: float) -> Transition[FailedPage]:
     """One page of a group's failed jobs, the newest first."""
     key = tx.keys.failed(group)
-    first, last = whole("start", start), whole("limit", start + limit - 1)
+    first, last = page(start, limit, names=("start", "limit"))
     total, jids = yield from tx.snapshot(("LLEN", key), ("LRANGE", key, first, last))
     return FailedPage(total, jids)
 

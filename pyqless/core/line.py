@@ -19,6 +19,7 @@ from pyqless.core.candidates import (
 from pyqless.core.effects import Command, Replies, Transition
 from pyqless.core.locks import expire
 from pyqless.core.places import promote
+from pyqless.core.settings import Settings
 from pyqless.core.transaction import Stale, Transaction, raise_first
 from pyqless.errors import StoreCorrupted
 
@@ -31,14 +32,14 @@ class Line:
 
     Args:
         number: how many jobs are wanted; a negative number as in the core (C8).
-        limit: of a job's history.
+        settings: those that expiry (``locks.expire``) and histories look at.
     """
 
-    def __init__(self, tx: Transaction, queue: str, number: int, limit: int) -> None:
+    def __init__(self, tx: Transaction, queue: str, number: int, settings: Settings) -> None:
         self.tx = tx
         self.queue = queue
         self.number = number
-        self.limit = limit
+        self.settings = settings
         #: whether damaged entries stood in the way of others
         self.obstructed = False
         self._heads = Heads([], [], [], [])
@@ -91,12 +92,12 @@ class Line:
         usable = (self._usable(Place(locks, *entry)) for entry in self._heads.expired)
         return [candidate for candidate in usable if candidate]
 
-    def invalidate_locks(self, grace_period: float) -> list[Candidate]:
+    def invalidate_locks(self) -> list[Candidate]:
         """Deal with the expired locks; returns the jobs that can be handed out again."""
         free = []
         for candidate in self.stalled():
             job = candidate.job
-            if expire(job, self.queue, self.limit, grace_period, candidate.tracked):
+            if expire(job, self.queue, self.settings, candidate.tracked):
                 free.append(candidate)
             elif job.fields["state"] == "failed":
                 self._failed.add(job.jid)
@@ -113,7 +114,7 @@ class Line:
             return []
         heads = self._heads.first(need)
         recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
-        children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.limit)
+        children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.settings)
         self._found |= {jid: found for jid, (_, found) in children.items()}
         added = {jid: score for jid, (score, _) in children.items()} | self._promoted(heads)
         order = yield from self._order(added, need)

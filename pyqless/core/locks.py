@@ -103,9 +103,7 @@ def _time_out(job: StoredJob, settings: Settings) -> None:
 # -- expiring ---------------------------------------------------------------------------------
 
 
-def expire(
-    job: StoredJob, queue: str, limit: int, grace_period: float, tracked: float | None
-) -> bool:
+def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None) -> bool:
     """
     Deal with an expired lock that pop has met in a queue (invalidate_locks in queue.lua).
 
@@ -113,8 +111,7 @@ def expire(
     the next time, or at once where there is no grace period, the job is taken from it.
 
     Args:
-        limit: of the job's history.
-        grace_period: seconds; 0 or less: none.
+        settings: ``grace-period`` (0 or less: none), and those of histories.
         tracked: whether the job is tracked, and since when.
 
     Returns:
@@ -124,6 +121,7 @@ def expire(
         CorruptedJob: the job's fields make no sense; nothing has been staged.
     """
     tx, jid = job.tx, job.jid
+    grace_period = settings.number("grace-period", 10.0)
     worker = job.text("worker")
     told = lua.to_number(job.fields.get("grace", "0")) == 1
     taken = told or grace_period <= 0
@@ -131,7 +129,7 @@ def expire(
     tx.zrem(tx.keys.worker_jobs(worker), jid)
     if not told or grace_period <= 0:
         publish_event(tx, "stalled", jid, tracked)
-        job.record(limit, "timed-out")
+        job.record(settings.history_limit(), "timed-out")
         job.set("grace", "1")
         lock_lost(tx, jid, worker)
         tx.zadd(tx.keys.locks(queue), tx.now + grace_period, jid)
@@ -139,16 +137,18 @@ def expire(
     if taken:
         job.spend_retry()
     if exhausted:
-        _exhaust(job, queue, worker, limit, tracked)
+        _exhaust(job, queue, worker, settings, tracked)
     return taken and not exhausted
 
 
-def _exhaust(job: StoredJob, queue: str, worker: str, limit: int, tracked: float | None) -> None:
+def _exhaust(
+    job: StoredJob, queue: str, worker: str, settings: Settings, tracked: float | None
+) -> None:
     tx, jid = job.tx, job.jid
     places.leave(tx, queue, jid)
     group = "failed-retries-" + job.text("queue")
     message = failures.exhausted_message(queue)
-    job.record(limit, "failed", group=group)
+    job.record(settings.history_limit(), "failed", group=group)
     failures.enter(job, queue, group, message, worker="", when=tx.now)
     publish_event(tx, "failed", jid, tracked)
     publish_log(tx, jid=jid, event="failed", group=group, worker=worker, message=message)

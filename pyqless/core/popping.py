@@ -39,7 +39,7 @@ def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[li
         "grace-period",
         "max-job-history",
     )
-    reads = head_reads(keys, queue, int(count) or 1)
+    reads = head_reads(keys, queue, count)
     texts, paused, *replies = yield from tx.read(
         Settings.read(keys, names),
         ("SISMEMBER", keys.paused, queue),
@@ -49,34 +49,36 @@ def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[li
     expires = tx.now + settings.heartbeat(queue)
     if paused:
         return []
-    number = whole("count", (yield from _allowed(tx, queue, settings, count)))
+    number = yield from _allowed(tx, queue, settings, count)
     if number == 0:
         tx.zadd(keys.workers, tx.now, worker)
         return []
-    line = Line(tx, queue, number, settings.history_limit())
+    line = Line(tx, queue, number, settings)
     sampled = Sampler.key(keys, "wait", tx.now, queue)
     (summary,) = yield from line.load(reads, replies, also=(Sampler.read(sampled),))
     tx.zadd(keys.workers, tx.now, worker)
-    handed = line.invalidate_locks(settings.number("grace-period", 10.0))
+    handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
         return Continue(lambda tx: pop(tx, queue, worker, count))
     sampler = Sampler(tx, sampled, summary)
     for candidate in handed:
-        _hand_out(candidate, queue, worker, expires, line.limit, sampler)
+        _hand_out(candidate, queue, worker, expires, settings, sampler)
     if handed:
         tx.zrem(keys.work(queue), *(candidate.job.jid for candidate in handed))
     return [candidate.view() for candidate in handed]
 
 
-def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[float]:
+def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[int]:
     """How many of the jobs asked for a limit on running jobs allows."""
-    limit = settings.number(f"{queue}-max-concurrency", 0.0)
-    if limit <= 0:
-        return count
-    locks = tx.keys.locks(queue)
-    (running,) = yield from tx.read(("ZCOUNT", locks, tx.now, "+inf"))
-    return min(max(0.0, limit - float(running)), count)
+    name = f"{queue}-max-concurrency"
+    limit = settings.number(name, 0.0)
+    if limit > 0:
+        (running,) = yield from tx.read(("ZCOUNT", tx.keys.locks(queue), tx.now, "+inf"))
+        allowed = max(0.0, limit - float(running))
+        if allowed < count:
+            return settings.whole(name, allowed)
+    return whole("count", count)
 
 
 def _hand_out(
@@ -84,12 +86,12 @@ def _hand_out(
     queue: str,
     worker: str,
     expires: float,
-    limit: int,
+    settings: Settings,
     sampler: Sampler,
 ) -> None:
     job = candidate.job
     tx = job.tx
-    job.record(limit, "popped", worker=worker)
+    job.record(settings.history_limit(), "popped", worker=worker)
     sampler.add(tx.now - job.number("time", tx.now))
     job.set(
         *("time", lua.timestamp(tx.now), "worker", worker),
@@ -112,7 +114,7 @@ def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
     names = ("max-job-history",)
     reads = head_reads(tx.keys, queue, number)
     texts, *replies = yield from tx.read(Settings.read(tx.keys, names), free=reads)
-    line = Line(tx, queue, number, Settings(names, texts).history_limit())
+    line = Line(tx, queue, number, Settings(names, texts))
     yield from line.load(reads, replies)
     shown = line.stalled()
     shown += yield from line.take(number - len(shown))

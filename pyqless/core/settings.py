@@ -81,7 +81,7 @@ class Settings:
         limit = self.number("max-job-history", 100.0)
         if limit <= 0:
             return 0
-        return self._whole("max-job-history", limit)
+        return self.whole("max-job-history", limit)
 
     def completed_count(self) -> int:
         """
@@ -90,9 +90,15 @@ class Settings:
         Raises:
             InvalidSetting: the setting is not whole.
         """
-        return self._whole("jobs-history-count", self.number("jobs-history-count", 50000.0))
+        return self.whole("jobs-history-count", self.number("jobs-history-count", 50000.0))
 
-    def _whole(self, name: str, number: float) -> int:
+    def whole(self, name: str, number: float) -> int:
+        """
+        A number that was computed from a setting, as the store takes it.
+
+        Raises:
+            InvalidSetting: it is not whole.
+        """
         whole = lua.integer_argument(number)
         if whole is None:
             raise InvalidSetting(

@@ -11,6 +11,7 @@ from pyqless.core.candidates import Found, Place, load, set_aside
 from pyqless.core.effects import Transition
 from pyqless.core.models import RecurringJob
 from pyqless.core.places import work_score
+from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
 from pyqless.errors import DanglingEntry, StoreCorrupted
 
@@ -31,7 +32,7 @@ def spawn(
     queue: str,
     due: list[tuple[tuple[str, float], Any]],
     wanted: int,
-    limit: int,
+    settings: Settings,
 ) -> Transition[dict[str, tuple[float, Found]]]:
     """
     Make the jobs that are due.
@@ -40,7 +41,7 @@ def spawn(
         due: recurring jobs with the moment of their next run, the longest due first, each with
             its hash, guarded, or the fault that stands in the way.
         wanted: how many jobs to make at most.
-        limit: of a job's history.
+        settings: those of histories.
 
     Returns:
         dict: the score in ``work`` and the job, by jid.
@@ -55,7 +56,7 @@ def spawn(
     if not runs:
         return {}
     found, _ = yield from load(tx, [run.jid for run in runs])
-    return {run.jid: _make(tx, queue, run, found[run.jid], limit) for run in runs}
+    return {run.jid: _make(tx, queue, run, found[run.jid], settings) for run in runs}
 
 
 def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
@@ -101,7 +102,9 @@ def _moments(parent: RecurringJob, next_run: float, now: float, wanted: int) -> 
         wanted -= 1
 
 
-def _make(tx: Transaction, queue: str, run: _Run, found: Found, limit: int) -> tuple[float, Found]:
+def _make(
+    tx: Transaction, queue: str, run: _Run, found: Found, settings: Settings
+) -> tuple[float, Found]:
     """Write one job over whatever has its jid."""
     parent = run.parent
     score = work_score(parent.number("priority"), run.moment)
@@ -117,6 +120,6 @@ def _make(tx: Transaction, queue: str, run: _Run, found: Found, limit: int) -> t
         *("retries", retries, "remaining", retries),
         *("time", lua.timestamp(run.moment), "spawned_from_jid", parent.jid),
     )
-    found.job.record(limit, "put", q=queue, moment=run.moment)
+    found.job.record(settings.history_limit(), "put", q=queue, moment=run.moment)
     tx.zadd(tx.keys.work(queue), score, run.jid)
     return score, found
