@@ -32,7 +32,7 @@ COUNTS = {
     "recurring": 1,
     "paused": False,
 }
-NOTHING = {name: 0 for name in COUNTS} | {"paused": False}
+NOTHING = dict.fromkeys(COUNTS, 0) | {"paused": False}
 
 
 @table(

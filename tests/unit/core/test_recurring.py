@@ -93,8 +93,8 @@ def test_recur(core: Target, example: Example) -> None:
         "recurring.lua: data",
         "recur.get 110 R",
         after=[
-            """recur 100 q R klass '{"a": 1}' interval 0.5 0 """
-            """priority 2 tags '["a"]' retries 3 backlog 4"""
+            """recur 100 q R klass '{"a": 1}' interval 0.5 0 priority 2 tags '["a"]' retries 3""",
+            "recur.update 101 R backlog 4",
         ],
         reply={
             "jid": "R",
