@@ -14,7 +14,7 @@ from pyqless.core.effects import Factory
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
 from pyqless.storage.redis.driver import carry_out
-from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
 from pyqless.storage.redis.pubsub import AsyncRedisSubscription
@@ -30,7 +30,7 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: AsyncRedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.metrics)
+        self.lane = Lane(storage.keys, storage.policy, storage.metrics)
         self._pool = storage.pool
         self._wire: AsyncWire | None = None
 
@@ -56,19 +56,19 @@ class _Track:
 
     async def _perform(self, step: Step) -> Any:
         match step:
-            case Exchange(commands) if self._wire is not None:
-                return await self._wire.exchange(commands)
+            case Exchange(commands):
+                return await cast("AsyncWire", self._wire).exchange(commands)
             case Pause(seconds):
                 await asyncio.sleep(seconds)
             case Connect():
                 self._wire = await borrow_async(self._pool)
-            case Close() | Exchange():
+            case Close():
                 await self.close()
         return None
 
     async def close(self) -> None:
         """Close the connection; the lane opens another when it is used again."""
-        self.lane.connected = False
+        self.lane.state = State.CLOSED
         wire, self._wire = self._wire, None
         if wire is not None:
             await wire.close()
@@ -99,7 +99,7 @@ class AsyncRedisStorage(AsyncStorage):
             else async_pool_of(connection)
         )
         super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
-        self._policy = policy or Policy()
+        self.policy = policy or Policy()
         self._own_pool = connection is None
         self._closed = False
         self._free: deque[_Track] = deque()
@@ -112,10 +112,12 @@ class AsyncRedisStorage(AsyncStorage):
         async with self._places:
             track = self._free.pop() if self._free else _Track(self)
             try:
-                steps = carry_out(self, self._policy, track.lane, transition, now)
+                steps = carry_out(self, self.policy, track.lane, transition, now)
                 return await track.drive(steps)
             finally:
                 self._free.append(track)
+                if self._closed:
+                    await self.close()
 
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""

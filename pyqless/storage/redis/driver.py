@@ -15,9 +15,9 @@ from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, 
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
 from pyqless.storage.base import Described, logger
-from pyqless.storage.redis.lane import Kind, Lane, Outcome
+from pyqless.storage.redis.lane import Kind, Lane, Outcome, State
 from pyqless.storage.redis.policy import Policy
-from pyqless.storage.redis.protocol import ServerError, reply_of
+from pyqless.storage.redis.protocol import ServerError, reply_of, same
 from pyqless.storage.redis.steps import LinkLost, Pause, Steps
 
 __all__ = ["carry_out"]
@@ -55,7 +55,7 @@ def _until_done(
     """Try until an attempt is committed."""
     for number, seconds in enumerate(policy.pauses()):
         moment = storage.clock() if now is None else now
-        attempt = _Attempt(storage, policy, lane, Transaction(moment, storage.keys, number))
+        attempt = _Attempt(storage, lane, Transaction(moment, storage.keys, number))
         storage.metrics.attempts += 1
         try:
             value = yield from attempt.run(transition)
@@ -76,10 +76,9 @@ def _until_done(
 class _Attempt:
     """One attempt at a transition."""
 
-    def __init__(self, storage: Described, policy: Policy, lane: Lane, tx: Transaction) -> None:
+    def __init__(self, storage: Described, lane: Lane, tx: Transaction) -> None:
         self.tx = tx
         self._storage = storage
-        self._policy = policy
         self._lane = lane
         self._batches = 0
         self._guards: list[str] = []
@@ -111,7 +110,7 @@ class _Attempt:
         self._batches += 1
         if batch.snapshot:
             raw = yield from self._snapshot(tuple(batch.reads))
-        elif self._guards and self._lane.queueing:
+        elif self._guards and self._lane.state is State.QUEUEING:
             raw = yield from self._read_again(batch)
         else:
             raw = yield from self._read_on(batch)
@@ -120,12 +119,14 @@ class _Attempt:
     def _snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
         """Read at one instant; a single command is one by itself."""
         lane, leave = self._lane, self._lane.leave()
+        if not reads:
+            return []
         if len(reads) > 1:
             outcome = yield from lane.execute(reads, before=(*leave, ("MULTI",)))
             return _results(outcome)
         replies = yield from lane.exchange(*leave, *reads)
         yield from lane.require_ok(leave, replies[: len(leave)])
-        lane.watching = lane.queueing = False
+        lane.state = State.IDLE
         return replies[len(leave) :]
 
     def _read_on(self, batch: Batch) -> Steps[Replies]:
@@ -149,7 +150,7 @@ class _Attempt:
         control = (*lane.leave(), ("WATCH", *self._guards, *batch.guards))
         raw = yield from self._exchange(control, again, batch)
         for (read, before), now in zip(seen, raw, strict=False):
-            if reply_of(read, before) != reply_of(read, now):
+            if not same(read, before, now):
                 raise Stale
         return raw[len(again) :]
 
@@ -159,7 +160,7 @@ class _Attempt:
         lane = self._lane
         opening: tuple[Command, ...] = (("MULTI",),) if batch.last else ()
         replies = yield from lane.exchange(*control, *again, *batch.reads, *opening)
-        lane.watching, lane.queueing = True, batch.last
+        lane.state = State.QUEUEING if batch.last else State.WATCHING
         first, end = len(control), len(replies) - len(opening)
         yield from lane.require_ok((*control, *opening), replies[:first] + replies[end:])
         self._guards += (*((lane.fence,) if not self._guards else ()), *batch.guards)
@@ -179,15 +180,15 @@ class _Attempt:
         if not writes and (self._batches < 2 or not self._guards):
             # what one batch of guarded reads saw needs no confirmation, a snapshot even less
             return
-        if not lane.queueing or not self._guards:
+        if lane.state is not State.QUEUEING or not self._guards:
             guard = () if self._guards else (*lane.leave(), ("WATCH", lane.fence))
             control: tuple[Command, ...] = (*guard, ("MULTI",))
             replies = yield from lane.exchange(*control)
-            lane.watching = lane.queueing = True
+            lane.state = State.QUEUEING
             yield from lane.require_ok(control, replies)
         outcome = yield from (lane.commit(writes) if writes else lane.execute(()))
         if outcome.kind is Kind.UNKNOWN and writes:
-            if (yield from lane.recover(self._policy.pauses())):
+            if (yield from lane.recover()):
                 return
             raise LinkLost("the commit had not taken place", sent=False)
         results = _results(outcome)
@@ -207,7 +208,7 @@ class _Attempt:
         except (LinkLost, Stale, QlessError):
             replies = []
         for (read, before), now in zip(self._seen, replies, strict=False):
-            changed[read[1]] |= reply_of(read, before) != reply_of(read, now)
+            changed[read[1]] |= not same(read, before, now)
         names = ", ".join(key for key, is_changed in changed.items() if is_changed) or "unknown"
         return ConflictError(
             f"others kept changing what the transaction had read, {attempts} times: {names}",

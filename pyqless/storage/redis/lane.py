@@ -18,17 +18,30 @@ from pyqless.core.effects import Command
 from pyqless.core.keys import Keys
 from pyqless.errors import OutcomeUnknown, StorageError, StoreUnavailable
 from pyqless.storage.metrics import Metrics
-from pyqless.storage.redis.policy import Pauses
+from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError, fault_of
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Steps
 
-__all__ = ["Kind", "Lane", "Outcome"]
+__all__ = ["Kind", "Lane", "Outcome", "State"]
 
-#: seconds after its last use at which a fence expires
+#: seconds after its last use at which a fence expires, give or take the next
 FENCE_LIFE = 86400
 
-#: a fence's expiry is put off once in so many transactions: far more often than it could run out
-_EXTEND_EVERY = 1000
+#: seconds after which the next transaction puts off its fence's expiry
+_EXTEND_AFTER = 3600.0
+
+
+class State(Enum):
+    """What the server makes of the next command on a connection."""
+
+    #: there is no connection
+    CLOSED = auto()
+    #: it carries the command out, and has no guards of this connection
+    IDLE = auto()
+    #: it carries the command out, and has guards
+    WATCHING = auto()
+    #: it queues the command
+    QUEUEING = auto()
 
 
 class Kind(Enum):
@@ -40,7 +53,7 @@ class Kind(Enum):
     CONFLICT = auto()
     #: the server would not; nothing was carried out
     REFUSED = auto()
-    #: the server never had all of it; nothing was carried out
+    #: the server never had all of it, or is no longer the master; nothing was carried out
     NOT_SENT = auto()
     #: the connection broke before the reply
     UNKNOWN = auto()
@@ -60,20 +73,22 @@ class Lane:
 
     Args:
         keys: the key map of the namespace.
+        policy: how long to try to recover.
         metrics: where exchanges and recoveries are counted.
     """
 
-    def __init__(self, keys: Keys, metrics: Metrics) -> None:
+    def __init__(self, keys: Keys, policy: Policy, metrics: Metrics) -> None:
         self.fence = keys.fence(os.urandom(8).hex())
-        self.connected = False
-        #: the server has guards of this connection
-        self.watching = False
-        #: the server queues this connection's commands
-        self.queueing = False
+        self.state = State.CLOSED
+        self._policy = policy
         self._metrics = metrics
         #: the number of the last transaction that was sent, and of the last one known to be committed
         self._sent = 0
         self._committed = 0
+        #: when to put off the fence's expiry, on the policy's clock
+        self._extend_at = policy.monotonic()
+        #: a commit has succeeded on this connection
+        self._has_written = False
 
     # -- exchanges --------------------------------------------------------------------------
 
@@ -85,9 +100,9 @@ class Lane:
             LinkLost: the connection broke; it is closed.
             StoreUnavailable: there is no connection to be had.
         """
-        if not self.connected:
+        if self.state is State.CLOSED:
             yield Connect()
-            self.connected, self.watching, self.queueing = True, False, False
+            self.state, self._has_written = State.IDLE, False
         self._metrics.trips += 1
         try:
             replies: list[Any] = yield Exchange(commands)
@@ -98,14 +113,14 @@ class Lane:
 
     def close(self) -> Steps[None]:
         """Close the connection, and with it whatever state the server has it in."""
-        self.connected = False
+        self.state = State.CLOSED
         yield Close()
 
     def leave(self) -> tuple[Command, ...]:
         """The commands that take the connection out of the last transaction's state."""
-        if self.queueing:
+        if self.state is State.QUEUEING:
             return (("DISCARD",),)
-        return (("UNWATCH",),) if self.watching else ()
+        return (("UNWATCH",),) if self.state is State.WATCHING else ()
 
     def require_ok(self, commands: tuple[Command, ...], replies: list[Any]) -> Steps[None]:
         """
@@ -133,42 +148,53 @@ class Lane:
             body: what is queued.
             before: what stands before it in the packet.
         """
+        packet = (*before, *body, ("EXEC",))
         try:
-            replies = yield from self.exchange(*before, *body, ("EXEC",))
+            replies = yield from self.exchange(*packet)
         except LinkLost as lost:
             return Outcome(Kind.UNKNOWN if lost.sent else Kind.NOT_SENT, [])
-        self.watching = self.queueing = False
+        self.state = State.IDLE
         results = replies[-1]
         if isinstance(results, list):
             return Outcome(Kind.COMMITTED, results)
         if results is None:
             return Outcome(Kind.CONFLICT, [])
         yield from self.close()
-        commands = (*before, *body, ("EXEC",))
-        refused = next(
-            (command, reply)
-            for command, reply in zip(commands, replies, strict=True)
+        return self._refusal(packet, replies)
+
+    def _refusal(self, packet: tuple[Command, ...], replies: list[Any]) -> Outcome:
+        """What an EXEC means that was answered with neither results nor nil."""
+        if not isinstance(replies[-1], ServerError):
+            return Outcome(Kind.UNKNOWN, [])
+        fault = next(
+            fault_of(reply, command[0])
+            for command, reply in zip(packet, replies, strict=True)
             if isinstance(reply, ServerError)
         )
-        return Outcome(Kind.REFUSED, [], fault_of(refused[1], refused[0][0]))
+        if fault.value == "READONLY" and self._has_written:
+            # it was a master and is no more, and whoever connects us may know the new one
+            return Outcome(Kind.NOT_SENT, [])
+        return Outcome(Kind.REFUSED, [], fault)
 
     def commit(self, writes: list[Command]) -> Steps[Outcome]:
         """Carry out writes behind a MULTI that the server has acknowledged, and number the transaction."""
         self._sent += 1
         fence: list[Command] = [("HSET", self.fence, "seq", self._sent)]
-        if self._sent % _EXTEND_EVERY == 1:
+        now = self._policy.monotonic()
+        if now >= self._extend_at:
             fence.append(("EXPIRE", self.fence, FENCE_LIFE))
         outcome = yield from self.execute((*writes, *fence))
         if outcome.kind is Kind.COMMITTED:
-            self._committed = self._sent
+            self._committed, self._has_written = self._sent, True
+            if len(fence) > 1:
+                self._extend_at = now + _EXTEND_AFTER
         return outcome
 
-    def recover(self, pauses: Pauses) -> Steps[bool]:
+    # -- recovery ---------------------------------------------------------------------------
+
+    def recover(self) -> Steps[bool]:
         """
         Find out what became of the last commit, and see to it that it can take place no more.
-
-        Args:
-            pauses: how long to wait from one try to the next, until it is time to give up.
 
         Returns:
             bool: whether it has taken place.
@@ -177,21 +203,27 @@ class Lane:
             OutcomeUnknown: the store cannot say.
         """
         self._metrics.recoveries += 1
-        look = (
-            ("HGET", self.fence, "seq"),
-            ("HINCRBY", self.fence, "epoch", 1),
-            ("EXPIRE", self.fence, FENCE_LIFE),
-        )
         reason: object = "it did not answer in time"
-        for seconds in pauses:
+        for seconds in self._policy.pauses():
             try:
-                outcome = yield from self.execute(look, before=(("MULTI",),))
-            except StorageError as error:
+                # the write comes first: what is read behind it is final. Sent twice, it does no harm
+                bumped, number, _ = yield from self.exchange(
+                    ("HINCRBY", self.fence, "epoch", 1),
+                    ("HGET", self.fence, "seq"),
+                    ("EXPIRE", self.fence, FENCE_LIFE),
+                )
+            except (LinkLost, StorageError) as error:
                 reason = error
             else:
-                if outcome.kind is Kind.COMMITTED:
-                    return self._has_committed(outcome.replies[0])
-                reason = outcome.fault or reason
+                if number == str(self._sent):
+                    self._committed = self._sent
+                    return True
+                refused = next((r for r in (bumped, number) if isinstance(r, ServerError)), None)
+                if refused is None:
+                    self._require_fence(number)
+                    return False
+                reason = refused
+                yield from self.close()
             yield Pause(seconds)
         raise OutcomeUnknown(
             f"the connection broke during a commit, and the store cannot be asked: {reason};"
@@ -199,7 +231,7 @@ class Lane:
             argument=self.fence,
         )
 
-    def _has_committed(self, number: str | None) -> bool:
+    def _require_fence(self, number: str | None) -> None:
         if number is None and self._committed:
             raise OutcomeUnknown(
                 "the connection broke during a commit, and its fence is gone:"
@@ -207,7 +239,3 @@ class Lane:
                 " whether the commit took place shows in the job itself",
                 argument=self.fence,
             )
-        taken_place = number == str(self._sent)
-        if taken_place:
-            self._committed = self._sent
-        return taken_place

@@ -9,9 +9,15 @@ from typing import Any
 import hiredis
 
 from pyqless.core.effects import Command
-from pyqless.errors import StoreCorrupted, StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.errors import (
+    InvalidArgument,
+    StoreCorrupted,
+    StoreRefused,
+    StoreUnavailable,
+    StoreUnsupported,
+)
 
-__all__ = ["ServerError", "fault_of", "pack", "reply_of"]
+__all__ = ["ServerError", "fault_of", "pack", "reply_of", "same"]
 
 
 class ServerError(Exception):
@@ -25,7 +31,12 @@ class ServerError(Exception):
 
 
 def pack(commands: Iterable[Command]) -> bytes:
-    """The bytes of some commands."""
+    """
+    The bytes of some commands.
+
+    Raises:
+        InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
+    """
     try:
         return b"".join(map(hiredis.pack_command, commands))
     except UnicodeEncodeError:
@@ -34,9 +45,13 @@ def pack(commands: Iterable[Command]) -> bytes:
 
 def _encoded(argument: Any) -> Any:
     """Bytes that were no UTF-8 when they were read are written as they were."""
-    if isinstance(argument, str):
+    if not isinstance(argument, str):
+        return argument
+    try:
         return argument.encode("utf-8", "surrogateescape")
-    return argument
+    except UnicodeEncodeError as error:
+        text = f"a text cannot be written as UTF-8: {argument!r}"
+        raise InvalidArgument(text, value=argument) from error
 
 
 # -- replies ----------------------------------------------------------------------------------
@@ -81,10 +96,20 @@ def reply_of(read: Command, reply: Any) -> Any:
     return _scored(reply) if "WITHSCORES" in read else reply
 
 
+def same(read: Command, before: Any, now: Any) -> bool:
+    """Whether two replies to a read say the same; sets and hashes come in any order."""
+    if isinstance(before, ServerError) or isinstance(now, ServerError):
+        return repr(before) == repr(now)
+    return bool(before == now or reply_of(read, before) == reply_of(read, now))
+
+
 # -- errors -----------------------------------------------------------------------------------
 
 #: codes of a server that will serve us later
 _LATER = frozenset({"BUSY", "LOADING", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"})
+
+#: what stands before the true reason where EXEC itself was refused
+_BECAUSE = "because of: "
 
 _ADVICE = {
     "OOM": "the store is out of memory",
@@ -101,6 +126,8 @@ def fault_of(
     error: ServerError, command: str
 ) -> StoreRefused | StoreUnsupported | StoreUnavailable:
     """What an error reply to a command means to the caller; nothing has been written."""
+    if error.code == "EXECABORT" and _BECAUSE in str(error):
+        error = ServerError(str(error).partition(_BECAUSE)[2])
     text = f"{command} was refused: {error}"
     if error.code in _LATER:
         return StoreUnavailable(text, argument=command, value=error.code)

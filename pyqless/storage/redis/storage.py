@@ -15,7 +15,7 @@ from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import Clock, Storage, Subscription
 from pyqless.storage.redis import dumping
 from pyqless.storage.redis.driver import carry_out
-from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
@@ -31,7 +31,9 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: RedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.metrics)
+        self.lane = Lane(storage.keys, storage.policy, storage.metrics)
+        #: the process whose it is; a forked child must not touch its socket
+        self.process = os.getpid()
         self._pool = storage.pool
         self._wire: Wire | None = None
 
@@ -57,19 +59,19 @@ class _Track:
 
     def _perform(self, step: Step) -> Any:
         match step:
-            case Exchange(commands) if self._wire is not None:
-                return self._wire.exchange(commands)
+            case Exchange(commands):
+                return cast("Wire", self._wire).exchange(commands)
             case Pause(seconds):
                 time.sleep(seconds)
             case Connect():
                 self._wire = borrow(self._pool)
-            case Close() | Exchange():
+            case Close():
                 self.close()
         return None
 
     def close(self) -> None:
         """Close the connection; the lane opens another when it is used again."""
-        self.lane.connected = False
+        self.lane.state = State.CLOSED
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
@@ -102,7 +104,7 @@ class RedisStorage(Storage):
     ) -> None:
         self.pool = open_pool(url or "", **options) if connection is None else pool_of(connection)
         super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
-        self._policy = policy or Policy()
+        self.policy = policy or Policy()
         self._own_pool = connection is None
         self._closed = False
         self._begin()
@@ -117,7 +119,7 @@ class RedisStorage(Storage):
         """See ``Storage.run``."""
         track = self._take()
         try:
-            steps: Steps[T] = carry_out(self, self._policy, track.lane, transition, now)
+            steps: Steps[T] = carry_out(self, self.policy, track.lane, transition, now)
             return track.drive(steps)
         finally:
             self._give_back(track)
@@ -133,7 +135,8 @@ class RedisStorage(Storage):
             return _Track(self)
 
     def _give_back(self, track: _Track) -> None:
-        self._free.append(track)
+        if track.process == os.getpid():
+            self._free.append(track)
         if self._closed:
             self.close()
 
