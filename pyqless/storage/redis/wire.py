@@ -5,6 +5,9 @@ Bytes to and from a server, on connections borrowed from redis-py: the only modu
 redis-py opens connections (URLs, TLS, passwords, pools, sentinels). From then on the socket is ours,
 for redis-py would repeat an EXEC whose reply was lost, and reconnect in the middle of a transaction.
 Where a connection has no socket, as fakeredis's, its own way of reading replies is used.
+
+What is taken for granted of redis-py's inside: ``Connection._sock``; ``_reader`` and ``_writer`` of the one for
+asyncio; where pools keep what is idle (``_idle``); and that a connection handed out owes no reply.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from redis.exceptions import (
 )
 
 from pyqless.core.effects import Command
-from pyqless.errors import StorageError, StoreRefused, StoreUnavailable
+from pyqless.errors import StorageError, StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage.redis.protocol import ServerError, pack
 from pyqless.storage.redis.steps import LinkLost
 
@@ -64,14 +67,22 @@ def borrow(pool: Any) -> Wire:
     Raises:
         StoreUnavailable: there is none to be had.
         StoreRefused: the server does not let us in.
+        StoreUnsupported: it is of a kind that cannot be trusted with transactions.
     """
     try:
         connection = pool.get_connection()
     except (RedisError, OSError) as error:
         raise _no_connection(error) from error
-    if isinstance(connection._sock, socket.socket):
+    except BaseException:
+        for half_open in _idle(pool):
+            half_open.disconnect()
+        raise
+    if isinstance(getattr(connection, "_sock", None), socket.socket):
         return _SocketWire(pool, connection)
-    return _ConnectionWire(pool, connection)
+    if _is_fake(connection):
+        return _ConnectionWire(pool, connection)
+    pool.release(connection)
+    raise _untrusted(connection)
 
 
 async def borrow_async(pool: Any) -> AsyncWire:
@@ -80,18 +91,50 @@ async def borrow_async(pool: Any) -> AsyncWire:
         connection = await pool.get_connection()
     except (RedisError, OSError) as error:
         raise _no_connection(error) from error
-    if isinstance(connection._reader, asyncio.StreamReader):
+    except BaseException:
+        for half_open in _idle(pool):
+            await half_open.disconnect(nowait=True)
+        raise
+    if isinstance(getattr(connection, "_reader", None), asyncio.StreamReader):
         return _StreamWire(pool, connection)
-    return _AsyncConnectionWire(pool, connection)
+    if _is_fake(connection):
+        return _AsyncConnectionWire(pool, connection)
+    await pool.release(connection)
+    raise _untrusted(connection)
+
+
+def _idle(pool: Any) -> list[Any]:
+    """
+    The connections that nobody has borrowed.
+
+    Interrupted in the middle of the handshake, redis-py keeps a connection among them as if it were ready:
+    with replies to come, and perhaps in the wrong database.
+    """
+    kept = pool.pool.queue if hasattr(pool, "pool") else pool._available_connections
+    return [connection for connection in kept if connection is not None]
+
+
+def _is_fake(connection: Any) -> bool:
+    return type(connection).__module__.startswith("fakeredis")
 
 
 def _no_connection(error: Exception) -> StorageError:
-    if isinstance(error, AuthenticationError):
+    if isinstance(error, AuthenticationError | NoPermissionError):
         return StoreRefused(f"the store does not let us in: {error}")
     return StoreUnavailable(f"the store cannot be reached: {error}")
 
 
+def _untrusted(connection: Any) -> StorageError:
+    return StoreUnsupported(
+        f"a {type(connection).__name__} may reconnect in the middle of a transaction;"
+        " a client without client-side caching is needed"
+    )
+
+
 # -- replies as one array ---------------------------------------------------------------------
+
+#: there are bytes of a reply to come
+_INCOMPLETE = object()
 
 
 class _Replies:
@@ -99,13 +142,22 @@ class _Replies:
 
     def __init__(self) -> None:
         self._reader = hiredis.Reader(
-            encoding="utf-8", errors="surrogateescape", replyError=ServerError
+            encoding="utf-8",
+            errors="surrogateescape",
+            replyError=ServerError,
+            notEnoughData=_INCOMPLETE,
         )
-        self._pushed: list[Any] = []
+        self._missing = 0
+        self._proper: list[Any] = []
+        self._in_array = False
 
     def expect(self, count: int) -> None:
         """Begin to read the replies to so many commands."""
-        self._reader.feed(b"*%d\r\n" % count)
+        self._missing, self._proper = count, []
+        # the beginning of a pushed message may lie in the buffer, which must not be torn
+        self._in_array = not self._reader.has_data()
+        if self._in_array:
+            self._reader.feed(b"*%d\r\n" % count)
 
     def take(self, data: bytes) -> list[Any] | None:
         """
@@ -118,24 +170,22 @@ class _Replies:
             raise LinkLost("the server closed the connection", sent=True)
         try:
             self._reader.feed(data)
-            replies = self._reader.gets()
+            return self._gather()
         except hiredis.ProtocolError as error:
             raise LinkLost(error, sent=True) from error
-        if replies is False:
-            return None
-        return self._without_pushes(replies)
 
-    def _without_pushes(self, replies: list[Any]) -> list[Any] | None:
-        """Servers may push messages of their own in between (RESP3): they are no replies."""
-        proper = [reply for reply in replies if type(reply) is not hiredis.PushNotification]
-        missing = len(replies) - len(proper)
-        if not missing:
-            self._pushed, proper = [], self._pushed + proper
-            return proper
-        self._pushed += proper
-        self.expect(missing)
-        more = self._reader.gets()
-        return None if more is False else self._without_pushes(more)
+    def _gather(self) -> list[Any] | None:
+        """Collect replies; messages that the server pushes in between (RESP3) are none."""
+        while self._missing:
+            read = self._reader.gets()
+            if read is _INCOMPLETE:
+                return None
+            came = read if self._in_array else [read]
+            self._in_array = False
+            proper = [reply for reply in came if type(reply) is not hiredis.PushNotification]
+            self._proper += proper
+            self._missing -= len(proper)
+        return self._proper
 
 
 class _SocketWire:
@@ -152,7 +202,8 @@ class _SocketWire:
         try:
             self._socket.sendall(packet)
         except OSError as error:
-            raise LinkLost(error, sent=False) from error
+            # a timeout may come from somebody's signal handler, behind the last byte
+            raise LinkLost(error, sent=not isinstance(error, ConnectionError)) from error
         self._replies.expect(len(commands))
         while True:
             try:
@@ -194,6 +245,8 @@ class _StreamWire:
             raise LinkLost(error, sent=True) from error
 
     async def close(self) -> None:
+        # what has not been sent yet shall not be any more
+        self._writer.transport.abort()
         await self._connection.disconnect(nowait=True)
         await self._pool.release(self._connection)
 
