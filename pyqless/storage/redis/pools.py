@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import redis
 import redis.asyncio
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from pyqless.errors import InvalidArgument
 
@@ -27,22 +28,28 @@ def open_pool(url: str, **options: Any) -> redis.ConnectionPool:
         options: of redis-py's connections; the URL's own query comes first.
 
     Raises:
-        InvalidArgument: the URL makes no sense to redis-py.
+        InvalidArgument: the URL or an option makes no sense to redis-py.
     """
     given = {**_DEFAULTS, "retry": redis.retry.Retry(NoBackoff(), 0), **options}
-    try:
-        return redis.ConnectionPool.from_url(url, **given)
-    except ValueError as error:
-        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
+    pool: redis.ConnectionPool = _checked(redis.ConnectionPool, url, given)
+    return pool
 
 
 def open_async_pool(url: str, **options: Any) -> redis.asyncio.ConnectionPool:
     """As ``open_pool``, for asyncio."""
     given = {**_DEFAULTS, "retry": redis.asyncio.retry.Retry(NoBackoff(), 0), **options}
+    pool: redis.asyncio.ConnectionPool = _checked(redis.asyncio.ConnectionPool, url, given)
+    return pool
+
+
+def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
     try:
-        return redis.asyncio.ConnectionPool.from_url(url, **given)
-    except ValueError as error:
-        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
+        pool = kind.from_url(url, **options)
+        # an option that there is none of shows only where a connection is made
+        pool.connection_class(**pool.connection_kwargs)
+    except (ValueError, TypeError, RedisError) as error:
+        raise InvalidArgument(f"url or options make no sense: {error}", argument="url") from error
+    return pool
 
 
 def pool_of(connection: Any) -> Any:
@@ -76,6 +83,8 @@ def _no_pool(connection: object, module: str) -> InvalidArgument:
 def describe(pool: Any) -> str:
     """A URL for a pool, without its password."""
     settings = pool.connection_kwargs
+    if hasattr(pool, "service_name"):
+        return f"sentinel://{pool.service_name}/{settings.get('db') or 0}"
     if "path" in settings:
         return f"unix://{settings['path']}?db={settings.get('db') or 0}"
     host, port = settings.get("host", "localhost"), settings.get("port", 6379)
