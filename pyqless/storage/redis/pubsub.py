@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from redis.exceptions import RedisError, ResponseError
 
@@ -19,6 +19,9 @@ _MESSAGES = ("message", "pmessage")
 
 #: seconds after which a wait looks whether the subscription was closed
 _SLICE = 1.0
+
+#: seconds within which the store has to answer
+_PATIENCE = 5.0
 
 
 def _split(channels: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -35,8 +38,12 @@ def _message(event: dict[str, Any]) -> Message:
     return Message(channel, data)
 
 
-def _is_acknowledgement(event: dict[str, Any] | None) -> bool:
-    return event is not None and event["type"] in ("subscribe", "psubscribe")
+def _is_acknowledgement(event: dict[str, Any]) -> bool:
+    return event["type"] in ("subscribe", "psubscribe")
+
+
+def _no_answer() -> StoreUnavailable:
+    return StoreUnavailable(f"the store has not answered the subscription for {_PATIENCE:g} s")
 
 
 def _fault(error: Exception) -> StoreRefused | StoreUnavailable:
@@ -65,16 +72,25 @@ class RedisSubscription(Subscription):
             self._ask(self._pubsub.subscribe, *names)
         if patterns:
             self._ask(self._pubsub.psubscribe, *patterns)
-        wanted = len(channels)
+        wanted, end = len(channels), time.monotonic() + _PATIENCE
         # nothing that is published from now on may be missed
         while wanted:
-            wanted -= _is_acknowledgement(self._ask(self._pubsub.get_message, timeout=_SLICE))
+            wanted -= _is_acknowledgement(self._answer(end))
 
     def _ask(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return method(*arguments, **options)
         except (RedisError, OSError) as error:
+            if self._closed:
+                return None
             raise _fault(error) from error
+
+    def _answer(self, end: float) -> dict[str, Any]:
+        """The next of all that comes, until it is time to give up."""
+        while (event := self._ask(self._pubsub.get_message, timeout=_SLICE)) is None:
+            if time.monotonic() >= end:
+                raise _no_answer()
+        return cast("dict[str, Any]", event)
 
     def get(self, timeout: float | None = None) -> Message | None:
         """See ``Subscription.get``."""
@@ -91,10 +107,8 @@ class RedisSubscription(Subscription):
     def drain(self) -> list[Message]:
         """See ``Subscription.drain``."""
         self._ask(self._pubsub.ping)
-        messages = []
-        while (event := self._ask(self._pubsub.get_message, timeout=_SLICE)) is not None:
-            if event["type"] == "pong":
-                break
+        messages, end = [], time.monotonic() + _PATIENCE
+        while (event := self._answer(end))["type"] != "pong":
             if event["type"] in _MESSAGES:
                 messages.append(_message(event))
         return messages
@@ -121,10 +135,9 @@ class AsyncRedisSubscription(AsyncSubscription):
             await self._ask(self._pubsub.subscribe, *names)
         if patterns:
             await self._ask(self._pubsub.psubscribe, *patterns)
-        wanted = len(channels)
+        wanted, end = len(channels), time.monotonic() + _PATIENCE
         while wanted:
-            event = await self._ask(self._pubsub.get_message, timeout=_SLICE)
-            wanted -= _is_acknowledgement(event)
+            wanted -= _is_acknowledgement(await self._answer(end))
         return self
 
     async def _ask(
@@ -133,7 +146,15 @@ class AsyncRedisSubscription(AsyncSubscription):
         try:
             return await method(*arguments, **options)
         except (RedisError, OSError) as error:
+            if self._closed:
+                return None
             raise _fault(error) from error
+
+    async def _answer(self, end: float) -> dict[str, Any]:
+        while (event := await self._ask(self._pubsub.get_message, timeout=_SLICE)) is None:
+            if time.monotonic() >= end:
+                raise _no_answer()
+        return cast("dict[str, Any]", event)
 
     async def get(self, timeout: float | None = None) -> Message | None:
         """See ``AsyncSubscription.get``."""
