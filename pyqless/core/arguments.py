@@ -14,9 +14,19 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pyqless.core import lua
+from pyqless.core.fields import Tags, names_of
 from pyqless.errors import InvalidArgument
 
-__all__ = ["Arguments", "json_value", "number", "options", "refuse", "tag_list"]
+__all__ = [
+    "Arguments",
+    "encoded",
+    "jid_list",
+    "json_value",
+    "number",
+    "options",
+    "refuse",
+    "tags_value",
+]
 
 
 class Arguments:
@@ -82,7 +92,7 @@ class Arguments:
         if value is None:
             return None
         decoded = _decode(value, "data")
-        return None if decoded is False else _encode(decoded, "data", value)
+        return None if decoded is False else encoded(decoded, "data", value)
 
 
 def number(value: str | None, name: str, lua_text: str, default: float | None = None) -> float:
@@ -110,20 +120,20 @@ def json_value(value: str | None, name: str, lua_text: str) -> Any:
     return decoded
 
 
-def tag_list(value: str | None, name: str, lua_text: str) -> list[str | float] | None:
-    """Decode a JSON list of texts and numbers; None for a missing one, an object is an empty one."""
-    if value is None:
-        return None
+def tags_value(value: str, name: str, lua_text: str) -> Tags:
+    """Decode a JSON list of texts and numbers; an object passes for an empty one."""
     decoded = json_value(value, name, lua_text)
+    encoded(decoded, name, value)
     if isinstance(decoded, dict):
-        return []
-    if not isinstance(decoded, list) or not all(map(_is_name, decoded)):
+        return decoded
+    if not isinstance(decoded, list) or not all(isinstance(item, str | float) for item in decoded):
         refuse(name, value, "is not a JSON list of texts")
     return decoded
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
+def jid_list(value: str, name: str, lua_text: str) -> list[str | float]:
+    """Decode a JSON list of jids, which may be numbers; an object is an empty one."""
+    return names_of(tags_value(value, name, lua_text))
 
 
 def options(values: Sequence[str], *, odd: bool = False) -> dict[str, str]:
@@ -161,7 +171,8 @@ def _decode(value: str | None, name: str) -> Any:
         refuse(name, value, f"is not JSON ({error})")
 
 
-def _encode(decoded: Any, name: str, value: str) -> str:
+def encoded(decoded: Any, name: str, value: str) -> str:
+    """Write what was decoded from an argument anew."""
     try:
         return lua.encode(decoded)
     except lua.JSONError as error:

@@ -31,7 +31,16 @@ from pyqless.core import (
     tracking,
     workers,
 )
-from pyqless.core.arguments import Arguments, json_value, number, options, refuse, tag_list
+from pyqless.core.arguments import (
+    Arguments,
+    encoded,
+    jid_list,
+    json_value,
+    number,
+    options,
+    refuse,
+    tags_value,
+)
 from pyqless.core.completing import Next
 from pyqless.core.effects import Factory
 from pyqless.core.putting import JobSpec
@@ -120,8 +129,9 @@ def _spec(arguments: Arguments, first: int) -> JobSpec:
     if tag_text is not None:
         json_value(tag_text, "tags", 'Put(): Arg "tags" not JSON')
     priority = optional("priority", 'Put(): Arg "priority" not a number')
-    depends = tag_list(given.get("depends"), "depends", 'Put(): Arg "depends" not JSON: ')
-    return JobSpec(klass, data, delay, priority, tag_list(tag_text, "tags", ""), retries, depends)
+    depends = jid_list(given.get("depends", "[]"), "depends", 'Put(): Arg "depends" not JSON: ')
+    tags = None if tag_text is None else tags_value(tag_text, "tags", "")
+    return JobSpec(klass, data, delay, priority, tags, retries, depends)
 
 
 def _put(arguments: Arguments) -> _Parsed:
@@ -176,7 +186,7 @@ def _complete(arguments: Arguments) -> _Parsed:
                 text = f'Complete(): "{name}" cannot be used without a "next".'
                 refuse(name, given[name], "goes with next only", text)
         return lambda tx: completing.complete(tx, jid, worker, queue, data), replies.as_is
-    onward = Next(to, delay, tag_list(depends_text, "depends", "") or ())
+    onward = Next(to, delay, jid_list(depends_text, "depends", ""))
     return lambda tx: completing.advance(tx, jid, worker, queue, data, onward), replies.as_is
 
 
@@ -264,16 +274,15 @@ def _recur_spec(arguments: Arguments) -> RecurSpec:
         text = 'Recur(): Arg "interval" must be greater than 0'
         refuse("interval", arguments.at(5), "is not greater than 0", text)
     given = options(arguments.rest(7))
-    tag_text = given.get("tags")
-    if tag_text is not None:
-        json_value(tag_text, "tags", 'Recur(): Arg "tags" must be JSON string array: ')
+    tag_text = given.get("tags", "[]")
+    tags = json_value(tag_text, "tags", 'Recur(): Arg "tags" must be JSON string array: ')
+    encoded(tags, "tags", tag_text)
 
     def optional(name: str) -> float:
         return number(given.get(name), name, f'Recur(): Arg "{name}" not a number: ', 0.0)
 
     priority, retries, backlog = optional("priority"), optional("retries"), optional("backlog")
-    names = tag_list(tag_text, "tags", "") or []
-    return RecurSpec(klass, data, interval, offset, priority, names, retries, backlog)
+    return RecurSpec(klass, data, interval, offset, priority, tags, retries, backlog)
 
 
 def _recurring_jid(arguments: Arguments) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyqless.core import lua
 from pyqless.errors import CorruptedJob
 
-__all__ = ["Fields"]
+__all__ = ["Fields", "Tags", "names_of"]
+
+#: What stands for a job's tags: a list of them, or an object, which the core takes for an empty list
+#: but keeps, and shows, as it is.
+Tags: TypeAlias = list[str | float] | dict[str, Any]
 
 
 class Fields:
@@ -64,14 +68,18 @@ class Fields:
         except lua.JSONError as error:
             raise self.corrupted(name) from error
 
-    def tag_list(self, default: str | None = None) -> list[str | float]:
-        """The field ``tags``; an object has none, as in Lua."""
+    def kept_tags(self, default: str | None = None) -> Tags:
+        """The field ``tags`` as it is to be kept."""
         tags = self.json("tags", default)
         if isinstance(tags, dict):
-            return []
+            return tags
         if not isinstance(tags, list) or not all(isinstance(tag, str | float) for tag in tags):
             raise self.corrupted("tags")
         return tags
+
+    def tag_list(self, default: str | None = None) -> list[str | float]:
+        """The tags that the field ``tags`` names."""
+        return names_of(self.kept_tags(default))
 
     def corrupted(self, name: str) -> CorruptedJob:
         """The error that says that a field makes no sense."""
@@ -80,3 +88,8 @@ class Fields:
         return CorruptedJob(
             f"job {self.jid}: the field {name!r} {found}", argument=name, value=value
         )
+
+
+def names_of(tags: Tags) -> list[str | float]:
+    """The tags that a job bears."""
+    return [] if isinstance(tags, dict) else tags

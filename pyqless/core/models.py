@@ -49,14 +49,14 @@ class _Described(Fields):
         return lua.to_number(self.fields.get("retries"))
 
     @cached_property
-    def tags(self) -> list[str | float]:
+    def tags(self) -> Any:
         """
-        Its tags.
+        Its tags, as they are shown: a list, or whatever else somebody gave for one; see ``tag_list``.
 
         Raises:
-            CorruptedJob: the field holds no list.
+            CorruptedJob: the field holds no JSON.
         """
-        return self.tag_list()
+        return self.json("tags")
 
 
 class Job(_Described):

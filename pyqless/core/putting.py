@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pyqless.core import failures, lua, places, records, statistics, tags
 from pyqless.core.dependencies import state_reads, wait_for
 from pyqless.core.effects import Transition
+from pyqless.core.fields import Tags, names_of
 from pyqless.core.jobs import absent
 from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.core.messages import lock_lost, publish_event, publish_log
@@ -30,7 +31,7 @@ class JobSpec(NamedTuple):
     #: seconds to wait before it may run
     delay: float = 0.0
     priority: float | None = None
-    tags: list[str | float] | None = None
+    tags: Tags | None = None
     retries: float | None = None
     #: jids to wait for; an empty list changes nothing
     depends: list[str | float] | None = None
@@ -118,14 +119,14 @@ class _Kept(NamedTuple):
     """What the call gives, or else the job keeps, or else is usual."""
 
     priority: float
-    tags: list[str | float]
+    tags: Tags
     retries: float
 
 
 def _kept(spec: JobSpec, job: StoredJob) -> _Kept:
     return _Kept(
         job.number("priority", 0.0) if spec.priority is None else spec.priority,
-        job.tag_list("[]") if spec.tags is None else spec.tags,
+        job.kept_tags("[]") if spec.tags is None else spec.tags,
         job.number("retries", 5.0) if spec.retries is None else spec.retries,
     )
 
@@ -158,7 +159,7 @@ def _replace(job: StoredJob, worker: str, queue: str, limit: int) -> None:
 def _write(job: StoredJob, queue: str, spec: JobSpec, kept: _Kept) -> None:
     tx = job.tx
     retries = lua.argument(kept.retries)
-    tags.index(tx, job.jid, kept.tags)
+    tags.index(tx, job.jid, names_of(kept.tags))
     job.set(
         *("jid", job.jid, "klass", spec.klass, "data", spec.data),
         *("priority", lua.argument(kept.priority), "tags", lua.encode(kept.tags)),

@@ -26,7 +26,8 @@ class RecurSpec(NamedTuple):
     #: seconds until the first run
     offset: float
     priority: float
-    tags: list[str | float]
+    #: JSON value, as it was given; a list of texts or numbers, if its jobs are to be of any use
+    tags: Any
     retries: float
     #: how many overdue runs are caught up; 0: all
     backlog: float

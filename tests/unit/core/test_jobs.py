@@ -70,6 +70,12 @@ PUT = "put 100 me q J klass {} 0"
         reply=Like(retries=1.5, remaining=1),
         holds={"ql:j:J": {"remaining": "1.5"}},
     ),
+    Example(
+        "job.lua: data, tags are shown as they are",
+        "get 200 J",
+        after=["""put 100 me q J klass {} 0 tags '{"a":"b"}'"""],
+        reply=Like(tags={"a": "b"}),
+    ),
     Example("C5: no job", "get 200 J", reply=None, changes={}),
 )
 def test_get(core: Target, example: Example) -> None:

@@ -78,6 +78,15 @@ RECUR = "recur 100 q R klass {} interval 10 5"
             "ql:q:q-recur": {"R": 205.0},
         },
     ),
+    *(
+        Example(
+            "queue.lua: recur, any JSON is taken for tags",
+            f"recur 100 q R klass {{}} interval 10 5 tags '{tags}'",
+            reply="R",
+            holds={"ql:r:R": {"tags": tags}},
+        )
+        for tags in ('{"a":"b"}', "null", "5", '"text"', "[true]")
+    ),
     Example(
         "C6: unknown options are ignored",
         "recur 100 q R klass {} interval 10 5 unknown x",
@@ -116,6 +125,12 @@ def test_recur(core: Target, example: Example) -> None:
         "recur.get 110 R",
         after=[RECUR, "pop 106 q worker 1"],
         reply=Like(count=1, tags={}),
+    ),
+    Example(
+        "recurring.lua: data, tags are shown as they are",
+        "recur.get 110 R",
+        after=["""recur 100 q R klass {} interval 10 5 tags '{"a":"b"}'"""],
+        reply=Like(tags={"a": "b"}),
     ),
     Example("C5: no recurring job", "recur.get 110 R", reply=None, changes={}),
 )
