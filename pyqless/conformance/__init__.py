@@ -3,6 +3,39 @@
 
 from __future__ import annotations
 
+from pyqless.conformance.lua_core import LuaCore
+from pyqless.conformance.protocol import (
+    Call,
+    CommandError,
+    Core,
+    InternalError,
+    Message,
+    Outcome,
+    Snapshot,
+    observe,
+)
+from pyqless.conformance.replay import Difference, replay_trace
+from pyqless.conformance.sameness import Comparison, Finding
 from pyqless.conformance.target import Target
+from pyqless.conformance.traces import Op, Trace, read_traces, record_trace
 
-__all__ = ["Target"]
+__all__ = [
+    "Call",
+    "CommandError",
+    "Comparison",
+    "Core",
+    "Difference",
+    "Finding",
+    "InternalError",
+    "LuaCore",
+    "Message",
+    "Op",
+    "Outcome",
+    "Snapshot",
+    "Target",
+    "Trace",
+    "observe",
+    "read_traces",
+    "record_trace",
+    "replay_trace",
+]

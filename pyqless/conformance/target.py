@@ -5,21 +5,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from pyqless.conformance.protocol import CommandError, Message, Snapshot
 from pyqless.core.commands import call
 from pyqless.core.replies import Reply
 from pyqless.errors import QlessError
 from pyqless.storage import Subscription, open_storage
 
-__all__ = ["CommandError", "Target"]
-
-
-class CommandError(Exception):
-    """
-    What a client gets when a command fails.
-
-    Its text is the Lua core's message without the script's position, or ours where the core has none.
-    The error behind it is its ``__cause__``.
-    """
+__all__ = ["Target"]
 
 
 class Target:
@@ -73,13 +65,13 @@ class Target:
             self._recording.close()
         self._recording = self._storage.subscribe(self._storage.keys.prefix + "*")
 
-    def recorded(self) -> list[tuple[str, str]]:
+    def recorded(self) -> list[Message]:
         """The (channel, data) of all messages published since ``record`` or the last call."""
         if self._recording is None:
             return []
         return [(message.channel, message.data) for message in self._recording.drain()]
 
-    def snapshot(self) -> dict[str, dict[str, Any]]:
+    def snapshot(self) -> Snapshot:
         """All keys as ``{key: {"type", "value"}}``, but pyqless's own."""
         return self._storage.dump()
 
