@@ -2,7 +2,7 @@
 """
 ``memory://``: everything in this process.
 
-A transition runs from its first read to its last write under one lock, so it never meets a conflict.
+A transition runs from its first read to its last write under one lock, so nobody can interfere.
 ``memory://NAME`` is shared by all who open that name; ``memory://`` is the opener's own.
 """
 
@@ -14,13 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pyqless.core.effects import Command, Continue, Factory, FollowedBy
+from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Transition
 from pyqless.core.keyspace import Keyspace, NotAnInteger, WrongType
-from pyqless.core.transaction import Transaction
-from pyqless.errors import QlessError, StoreCorrupted
+from pyqless.core.transaction import Stale, Transaction
+from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
 from pyqless.storage.base import (
     AsyncStorage,
     AsyncSubscription,
@@ -34,6 +34,9 @@ from pyqless.storage.base import (
 __all__ = ["AsyncMemoryStorage", "MemoryStorage"]
 
 T = TypeVar("T")
+
+#: how often a transition is begun that finds stale what it has read
+_ATTEMPTS: Final = 100
 
 
 class _Feed(NamedTuple):
@@ -50,8 +53,45 @@ class _Database:
         self.lock = threading.RLock()
         self.keyspace = Keyspace()
         self.feeds: list[_Feed] = []
+        self._driving = False
 
-    def publish(self, channel: str, data: str) -> None:
+    def drive(self, steps: Transition[T], batches: list[Batch]) -> T:
+        """Feed a transition with what it reads, and note that."""
+        if self._driving:
+            raise StoreUnavailable("a transition cannot be carried out in the middle of another")
+        self._driving = True
+        try:
+            batch = next(steps)
+            while True:
+                batches.append(batch)
+                batch = steps.send([_read(self.keyspace, read) for read in batch.reads])
+        except StopIteration as end:
+            return cast("T", end.value)
+        finally:
+            self._driving = False
+
+    def apply(self, tx: Transaction) -> None:
+        """As Redis does it: a write that does not fit its key fails by itself, and the call with it."""
+        fault = None
+        for write in tx.blind:
+            try:
+                if write[0] == "PUBLISH":
+                    self._publish(write[1], write[2])
+                else:
+                    self.keyspace.write(write)
+            except (WrongType, NotAnInteger) as error:
+                fault = fault or StoreCorrupted(
+                    f"{write[1]}: {write[0]} failed in the middle of a commit: {error}",
+                    argument=write[1],
+                    value=write[0],
+                )
+        for key, image in tx.changed.items():
+            # the image itself may be part of what the transition returns
+            self.keyspace.replace(key, image.copy())
+        if fault:
+            raise fault
+
+    def _publish(self, channel: str, data: str) -> None:
         for feed in self.feeds:
             if any(fnmatchcase(channel, pattern) for pattern in feed.channels):
                 feed.offer(Message(channel, data))
@@ -73,42 +113,48 @@ def _database(url: str) -> _Database:
 
 
 def _run(
-    storage: Storage | AsyncStorage, database: _Database, transition: Factory[T], now: float
+    storage: Storage | AsyncStorage,
+    database: _Database,
+    transition: Factory[T],
+    now: float | None,
 ) -> T:
     """Carry out a transition, and what it says is to follow."""
-    value = _commit(storage, database, transition, now)
+    value, moment = _until_done(storage, database, transition, now)
     while isinstance(value, Continue):
-        value = _commit(storage, database, value.rest, now)
+        value, moment = _until_done(storage, database, value.rest, moment)
     if isinstance(value, FollowedBy):
         try:
-            _run(storage, database, value.rest, now)
+            _run(storage, database, value.rest, moment)
         except QlessError as fault:
             logger.warning("housekeeping is left to a later call: %s", fault)
         value = value.value
     return cast("T", value)
 
 
-def _commit(
-    storage: Storage | AsyncStorage, database: _Database, transition: Factory[Any], now: float
-) -> Any:
-    storage.metrics.attempts += 1
-    tx = Transaction(now, storage.keys)
-    value = _drive(database.keyspace, transition, tx)
-    _apply(database, tx.blind)
-    for key, image in tx.changed.items():
-        database.keyspace.replace(key, image)
-    storage.committed(tx)
-    return value
-
-
-def _drive(keyspace: Keyspace, transition: Factory[Any], tx: Transaction) -> Any:
-    steps = transition(tx)
-    try:
-        batch = next(steps)
-        while True:
-            batch = steps.send([_read(keyspace, read) for read in batch.reads])
-    except StopIteration as end:
-        return end.value
+def _until_done(
+    storage: Storage | AsyncStorage,
+    database: _Database,
+    transition: Factory[Any],
+    now: float | None,
+) -> tuple[Any, float]:
+    """Try until the transition finds nothing stale; give its value and its moment."""
+    for attempt in range(_ATTEMPTS):
+        tx = Transaction(storage.clock() if now is None else now, storage.keys, attempt)
+        storage.metrics.attempts += 1
+        batches: list[Batch] = []
+        try:
+            value = database.drive(transition(tx), batches)
+        except Stale:
+            storage.metrics.conflicts += 1
+            continue
+        database.apply(tx)
+        storage.committed(tx)
+        return value, tx.now
+    guards = dict.fromkeys((key for batch in batches for key in batch.guards), False)
+    names = ", ".join(guards)
+    raise ConflictError(
+        f"the transaction has found what it read stale {_ATTEMPTS} times: {names}", value=guards
+    )
 
 
 def _read(keyspace: Keyspace, read: Command) -> Any:
@@ -116,25 +162,6 @@ def _read(keyspace: Keyspace, read: Command) -> Any:
         return keyspace.read(read)
     except WrongType as error:
         return StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
-
-
-def _apply(database: _Database, writes: list[Command]) -> None:
-    """As Redis does it: a write that does not fit its key fails by itself, and the call with it."""
-    fault = None
-    for write in writes:
-        try:
-            if write[0] == "PUBLISH":
-                database.publish(write[1], write[2])
-            else:
-                database.keyspace.write(write)
-        except (WrongType, NotAnInteger) as error:
-            fault = fault or StoreCorrupted(
-                f"{write[1]}: {write[0]} failed in the middle of a commit: {error}",
-                argument=write[1],
-                value=write[0],
-            )
-    if fault:
-        raise fault
 
 
 # -- the storages -----------------------------------------------------------------------------
@@ -152,7 +179,7 @@ class MemoryStorage(Storage):
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
         with self._database.lock:
-            return _run(self, self._database, transition, self.clock() if now is None else now)
+            return _run(self, self._database, transition, now)
 
     def subscribe(self, *channels: str) -> Subscription:
         """See ``Storage.subscribe``."""
@@ -219,7 +246,7 @@ class AsyncMemoryStorage(AsyncStorage):
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""
         with self._database.lock:
-            return _run(self, self._database, transition, self.clock() if now is None else now)
+            return _run(self, self._database, transition, now)
 
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""

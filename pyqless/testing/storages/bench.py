@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT
+"""What a check works on: a storage under test, others on the same store, and ways to say what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import urlsplit
+
+from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
+from pyqless.core.keys import Keys
+from pyqless.core.transaction import Transaction
+from pyqless.storage import (
+    AsyncStorage,
+    AsyncSubscription,
+    Message,
+    Storage,
+    Subscription,
+    open_async_storage,
+    open_storage,
+)
+from pyqless.storage.redis import Policy
+
+__all__ = [
+    "Bench",
+    "Check",
+    "Ear",
+    "NotConformant",
+    "Store",
+    "plain",
+    "reading",
+    "require",
+    "stage",
+    "staging",
+]
+
+T = TypeVar("T")
+
+#: seconds after which what should come at once has not come
+PATIENCE: Final = 30.0
+
+#: what a store on Redis takes to give up after a few attempts
+IMPATIENT: Final = {"policy": Policy(attempts=3, base=0.0)}
+
+
+class NotConformant(AssertionError):
+    """A storage does not keep what the seam promises."""
+
+
+def require(what: str, got: object, expected: object) -> None:
+    """
+    Compare what a storage gives with what it should give.
+
+    Raises:
+        NotConformant: they differ, if only in type: 1 is neither 1.0 nor True.
+    """
+    if not _same(got, expected):
+        raise NotConformant(f"{what}: expected {expected!r}, got {got!r}")
+
+
+def _same(got: Any, expected: Any) -> bool:
+    if type(got) is not type(expected):
+        return False
+    if isinstance(got, list | tuple):
+        return len(got) == len(expected) and all(map(_same, got, expected))
+    return bool(got == expected)
+
+
+def plain(reply: Any) -> Any:
+    """A reply, or an image of a list, as the reply would be at this moment."""
+    return list(reply) if isinstance(reply, deque) else copy(reply)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """
+    A store under test: how a storage on it is opened, by any number of openers at once.
+
+    Its content does not last: each check begins by emptying it.
+    """
+
+    #: opens a blocking storage; takes ``namespace``, ``clock`` and what is in ``impatient`` by name
+    blocking: Callable[..., Storage]
+    #: opens one for asyncio, likewise
+    asyncio: Callable[..., AsyncStorage]
+    #: options with which a storage gives up after a few attempts
+    impatient: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, url: str) -> Self:
+        """The store that a URL means, the same one whenever it is opened."""
+        is_redis = urlsplit(url).scheme in ("redis", "rediss", "unix", "fakeredis")
+        return cls(
+            blocking=partial(open_storage, url),
+            asyncio=partial(open_async_storage, url),
+            impatient=IMPATIENT if is_redis else {},
+        )
+
+
+class Bench:
+    """
+    An empty store, a storage on it that is under test, and more of them as needed.
+
+    Args:
+        blocking: whether the storages under test are blocking ones. They are reached through the
+            interface of those for asyncio, so that one check serves both.
+    """
+
+    def __init__(self, store: Store, *, blocking: bool) -> None:
+        self.store = store
+        self.blocking = blocking
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        #: a blocking storage, to look at the store and to interfere
+        self.other = self.another()
+        self.other.flush()
+        self.storage = await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def open(self, **options: Any) -> AsyncStorage:
+        """Open a further storage of the kind under test."""
+        if self.blocking:
+            storage: AsyncStorage = _Awaited(self.store.blocking(**options))
+        else:
+            storage = self.store.asyncio(**options)
+        return await self._stack.enter_async_context(storage)
+
+    def another(self, **options: Any) -> Storage:
+        """Open a further blocking storage."""
+        return self._stack.enter_context(self.store.blocking(**options))
+
+    async def subscribe(self, *channels: str) -> Ear:
+        """Listen through the storage under test."""
+        end = self.key("end of a check")
+        subscription = await self.storage.subscribe(*channels, end)
+        await self._stack.enter_async_context(subscription)
+        return Ear(subscription, partial(self.send, end, ""))
+
+    def send(self, channel: str, data: str) -> None:
+        """Publish a message through another storage."""
+        self.other.run(staging(("publish", channel, data)))
+
+    @property
+    def keys(self) -> Keys:
+        """The key map of the storage under test."""
+        return self.storage.keys
+
+    def key(self, name: str) -> str:
+        """A key or a channel of the namespace."""
+        return self.keys.prefix + name
+
+    async def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """Carry out a transition on the storage under test."""
+        return await self.storage.run(transition, now)
+
+    async def read(self, *reads: Command) -> Replies:
+        """Read through the storage under test, in one batch."""
+        return await self.run(reading(*reads))
+
+    async def stage(self, *calls: tuple[Any, ...]) -> None:
+        """Write through the storage under test, in one transition; see ``staging``."""
+        await self.run(staging(*calls))
+
+    async def at_once(self, *jobs: Callable[[], Coroutine[Any, Any, T]]) -> list[T]:
+        """Run jobs side by side: in threads if their storages are blocking ones, else in tasks."""
+        if self.blocking:
+            return await asyncio.gather(*(asyncio.to_thread(_complete, job) for job in jobs))
+        return await asyncio.gather(*(job() for job in jobs))
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that every storage must do."""
+
+    check: Callable[[Bench], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        """Its area and what it is about."""
+        return f"{self.check.__module__.rpartition('.')[2]}.{self.check.__name__}"
+
+    def run(self, store: Store, *, blocking: bool) -> None:
+        """
+        Empty a store and carry out the check on it.
+
+        Args:
+            blocking: whether to check the blocking storage, or the one for asyncio.
+
+        Raises:
+            NotConformant: the storage does not do what it must.
+        """
+
+        async def on_a_bench() -> None:
+            async with Bench(store, blocking=blocking) as bench:
+                await self.check(bench)
+
+        asyncio.run(on_a_bench())
+
+
+# -- transitions ------------------------------------------------------------------------------
+
+
+def reading(*reads: Command) -> Factory[Replies]:
+    """A transition that gives the replies to guarded reads as the storage gives them."""
+
+    def transition(_: Transaction) -> Transition[Replies]:
+        return (yield Batch(reads, guarded=len(reads), last=True))
+
+    return transition
+
+
+def staging(*calls: tuple[Any, ...]) -> Factory[None]:
+    """
+    A transition that reads nothing and stages some writes.
+
+    Args:
+        calls: the name of a method of ``Transaction`` and its arguments.
+    """
+
+    def transition(tx: Transaction) -> Transition[None]:
+        stage(tx, calls)
+        return
+        yield
+
+    return transition
+
+
+def stage(tx: Transaction, calls: Iterable[tuple[Any, ...]]) -> None:
+    """Stage writes; see ``staging``."""
+    for name, *arguments in calls:
+        getattr(tx, name)(*arguments)
+
+
+# -- messages ---------------------------------------------------------------------------------
+
+
+class Ear:
+    """A subscription, and a way to know that all that was published has arrived."""
+
+    def __init__(self, subscription: AsyncSubscription, end: Callable[[], None]) -> None:
+        self.subscription = subscription
+        self._end = end
+
+    async def heard(self) -> list[Message]:
+        """All messages published since the last call."""
+        self._end()
+        messages: list[Message] = []
+        while (message := await self._next()).channel[-14:] != "end of a check":
+            messages.append(message)
+        return messages
+
+    async def _next(self) -> Message:
+        message = await self.subscription.get(PATIENCE)
+        if message is None:
+            raise NotConformant(f"a message has not arrived within {PATIENCE:.0f} seconds")
+        return message
+
+
+# -- blocking storages behind the interface of those for asyncio ------------------------------
+
+
+class _Awaited(AsyncStorage):
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage.url, storage.keys.namespace, storage.clock)
+        self.metrics = storage.metrics
+        self._storage = storage
+
+    async def run(self, transition: Factory[T], now: float | None = None) -> T:
+        return self._storage.run(transition, now)
+
+    async def subscribe(self, *channels: str) -> AsyncSubscription:
+        return _AwaitedSubscription(self._storage.subscribe(*channels))
+
+    async def close(self) -> None:
+        self._storage.close()
+
+
+class _AwaitedSubscription(AsyncSubscription):
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+
+    async def get(self, timeout: float | None = None) -> Message | None:
+        return self._subscription.get(timeout)
+
+    async def close(self) -> None:
+        self._subscription.close()
+
+
+def _complete(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine that never waits."""
+    coroutine = job()
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    coroutine.close()
+    raise NotConformant("a blocking storage has waited for the loop")
