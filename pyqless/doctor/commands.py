@@ -71,19 +71,18 @@ def _samples(keys: Keys, name: str) -> tuple[list[Command], list[Command]]:
     return reads, [*writes, *listening]
 
 
-class _Faults:
-    """What the server says against each command."""
+class _Inquiry:
+    """Questions about commands, and what the server says against them."""
 
-    def __init__(self, session: Session) -> None:
-        self.found: dict[str, StorageError] = {}
-        self._session = session
+    def __init__(self) -> None:
+        self.faults: dict[str, StorageError] = {}
 
-    def ask(self, *asked: Command, wanted: str | None = None) -> bool:
+    def ask(self, session: Session, *asked: Command, wanted: str | None = None) -> bool:
         """Send commands and note the faults; returns whether there was none."""
         faultless = True
-        for command, reply in zip(asked, self._session.ask(*asked), strict=True):
+        for command, reply in zip(asked, session.ask(*asked), strict=True):
             if isinstance(reply, ServerError):
-                self.found[command[0]] = fault_of(reply, command[0])
+                self.faults[command[0]] = fault_of(reply, command[0])
                 faultless = False
             elif wanted is not None and reply != wanted:
                 raise StoreUnsupported(
@@ -92,30 +91,33 @@ class _Faults:
         return faultless
 
 
-def learn_faults(session: Session, keys: Keys, name: str) -> dict[str, StorageError]:
+def learn_faults(pool: Any, keys: Keys, name: str) -> dict[str, StorageError]:
     """
     Ask for every command that pyqless may send.
 
     Args:
+        pool: of redis-py.
         name: of a key and a channel of the examiner's own, which stay untouched.
 
     Returns:
-        dict: what stands against a command, by its name. The session is of no use afterwards.
+        dict: what stands against a command, by its name.
 
     Raises:
-        StoreUnavailable: the connection broke.
-        StoreUnsupported: MULTI does not do what it should.
+        StorageError: the connection broke, or the server does not queue what it should.
     """
-    faults = _Faults(session)
-    faults.ask(("WATCH", name), ("UNWATCH",))
-    # Nothing may follow a MULTI that was refused: it would be carried out.
-    if faults.ask(("MULTI",), wanted="OK") and (
-        not faults.ask(("EXEC",)) or faults.ask(("MULTI",), wanted="OK")
-    ):
+    inquiry = _Inquiry()
+    with Session(pool) as session:
+        inquiry.ask(session, ("WATCH", name), ("UNWATCH",))
+        # nothing may follow a MULTI that was refused: it would be carried out
+        if not inquiry.ask(session, ("MULTI",), wanted="OK"):
+            return inquiry.faults
         for samples in _samples(keys, name):
-            faults.ask(*samples, wanted="QUEUED")
-        faults.ask(("DISCARD",), wanted="OK")
-    return faults.found
+            inquiry.ask(session, *samples, wanted="QUEUED")
+        inquiry.ask(session, ("DISCARD",), wanted="OK")
+    with Session(pool) as session:  # where DISCARD is refused, the samples are still queued above
+        inquiry.ask(session, ("MULTI",))
+        inquiry.ask(session, ("EXEC",))
+    return inquiry.faults
 
 
 def suffices_for(faults: dict[str, StorageError]) -> list[Role]:

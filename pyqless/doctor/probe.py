@@ -71,8 +71,7 @@ def _examine_redis(storage: RedisStorage, role: Role) -> Iterator[Check]:
     with Session(storage.pool) as session:
         facts = server.learn_facts(session)
         yield server.identity(facts)
-        with Session(storage.pool) as other:
-            judged = commands(role, learn_faults(other, storage.keys, name))
+        judged = commands(role, learn_faults(storage.pool, storage.keys, name))
         yield judged
         if judged.verdict is Verdict.OK:
             yield from _experiment(storage, role, name)
