@@ -90,7 +90,7 @@ def told(reply: Any) -> Any:
     read = json.loads(reply) or []
     if not isinstance(read, list):
         return read
-    return [item["jid"] if isinstance(item, dict) else item for item in read]
+    return [item.get("jid") if isinstance(item, dict) else item for item in read]
 
 
 def stored(keyspace: Keyspace) -> dict[str, Any]:
