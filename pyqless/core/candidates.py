@@ -118,7 +118,7 @@ class Candidate:
 
     def check(self) -> None:
         """
-        Make sure that the job can be handed out.
+        Make sure that the job can be shown.
 
         Raises:
             DanglingEntry: there is no such job.
@@ -131,7 +131,6 @@ class Candidate:
                 argument=job.tx.keys.job(job.jid),
             )
         history.migrate(job.tx, job.jid, job.fields)
-        job.number("time", 0.0)
         self.view().check()
 
 

@@ -203,7 +203,9 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
 
 
 def _put_back(job: StoredJob, queue: str, settings: Settings) -> None:
-    priority, retries = job.number("priority"), job.number("retries", 5.0)
+    priority, retries = job.number("priority"), 5.0
+    if lua.to_number(job.fields.get("retries")) is not None:
+        retries = job.number("retries")
     job.record(settings.history_limit(), "put", q=queue)
     job.set("state", "waiting", "worker", "", "expires", "0", "queue", queue)
     job.set("remaining", lua.argument(retries))

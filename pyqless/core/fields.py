@@ -62,9 +62,9 @@ class Fields:
         return number
 
     def json(self, name: str, default: str | None = None) -> Any:
-        """A field that holds JSON."""
+        """A field that holds JSON which the core can show."""
         try:
-            return lua.decode(self.fields.get(name, default))
+            return lua.decode_writable(self.fields.get(name, default))
         except lua.JSONError as error:
             raise self.corrupted(name) from error
 

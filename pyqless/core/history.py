@@ -105,7 +105,7 @@ def entry_of(text: str) -> dict[str, Any]:
     Raises:
         lua.JSONError: the text is no entry.
     """
-    entry = lua.decode(text)
+    entry = lua.decode_writable(text)
     if not isinstance(entry, list) or len(entry) < 2:
         raise lua.JSONError(f"no history entry: {text!r}")
     data = entry[2] if len(entry) > 2 else {}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pyqless.core import spawning
@@ -20,8 +21,8 @@ from pyqless.core.effects import Command, Replies, Transition
 from pyqless.core.locks import expire
 from pyqless.core.places import promote
 from pyqless.core.settings import Settings
-from pyqless.core.transaction import Stale, Transaction, raise_first
-from pyqless.errors import StoreCorrupted
+from pyqless.core.transaction import Stale, Transaction
+from pyqless.errors import CorruptedJob, DanglingEntry, StoreCorrupted
 
 __all__ = ["Line"]
 
@@ -33,13 +34,17 @@ class Line:
     Args:
         number: how many jobs are wanted; a negative number as in the core (C8).
         settings: those that expiry (``locks.expire``) and histories look at.
+        shows: whether jobs are only shown; entries without a job are then skipped, as by the core.
     """
 
-    def __init__(self, tx: Transaction, queue: str, number: int, settings: Settings) -> None:
+    def __init__(
+        self, tx: Transaction, queue: str, number: int, settings: Settings, *, shows: bool = False
+    ) -> None:
         self.tx = tx
         self.queue = queue
         self.number = number
         self.settings = settings
+        self.shows = shows
         #: whether damaged entries stood in the way of others
         self.obstructed = False
         self._heads = Heads([], [], [], [])
@@ -58,7 +63,7 @@ class Line:
             also: further reads, guarded with the rest.
 
         Returns:
-            the replies to ``also``.
+            the replies to ``also``, or the faults in their places.
 
         Raises:
             Stale: something has moved since the heads were read.
@@ -83,25 +88,38 @@ class Line:
         if extra[len(also) + len(rows) :] != replies[: len(again)]:
             raise Stale
         self._recurring = extra[len(also) : len(also) + len(rows)]
-        raise_first(extra[: len(also)])
         return extra[: len(also)]
+
+    @property
+    def expired(self) -> int:
+        """How many locks have expired, of those looked at."""
+        return len(self._heads.expired)
 
     def stalled(self) -> list[Candidate]:
         """The jobs whose lock has expired, left as they are."""
-        locks = self.tx.keys.locks(self.queue)
-        usable = (self._usable(Place(locks, *entry)) for entry in self._heads.expired)
-        return [candidate for candidate in usable if candidate]
+        return [candidate for _, candidate in self._expired()]
 
     def invalidate_locks(self) -> list[Candidate]:
         """Deal with the expired locks; returns the jobs that can be handed out again."""
         free = []
-        for candidate in self.stalled():
+        for place, candidate in self._expired():
             job = candidate.job
-            if expire(job, self.queue, self.settings, candidate.tracked):
-                free.append(candidate)
-            elif job.fields["state"] == "failed":
-                self._failed.add(job.jid)
+            try:
+                if expire(job, self.queue, self.settings, candidate.tracked):
+                    free.append(candidate)
+                elif job.fields.get("state") == "failed":
+                    self._failed.add(job.jid)
+            except CorruptedJob as fault:
+                self._set_aside(place, fault)
         return free
+
+    def _expired(self) -> Iterator[tuple[Place, Candidate]]:
+        locks = self.tx.keys.locks(self.queue)
+        for entry in self._heads.expired:
+            place = Place(locks, *entry)
+            candidate = self._usable(place)
+            if candidate:
+                yield place, candidate
 
     def take(self, need: int) -> Transition[list[Candidate]]:
         """
@@ -135,8 +153,7 @@ class Line:
                     raise found
                 scores[jid] = promote(found.job, self.queue)
             except StoreCorrupted as fault:
-                place = Place(self.tx.keys.scheduled(self.queue), jid, due)
-                self.obstructed |= set_aside(self.tx, self.queue, place, fault)
+                self._set_aside(Place(self.tx.keys.scheduled(self.queue), jid, due), fault)
         return scores
 
     def _order(self, added: dict[str, float], need: int) -> Transition[Scored]:
@@ -154,7 +171,12 @@ class Line:
             if isinstance(found, StoreCorrupted):
                 raise found
             found.check()
+            found.job.number("time", self.tx.now)
         except StoreCorrupted as fault:
-            self.obstructed |= set_aside(self.tx, self.queue, place, fault)
+            self._set_aside(place, fault)
             return None
         return found
+
+    def _set_aside(self, place: Place, fault: StoreCorrupted) -> None:
+        if not (self.shows and isinstance(fault, DanglingEntry)):
+            self.obstructed |= set_aside(self.tx, self.queue, place, fault)

@@ -126,6 +126,7 @@ def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None
     told = lua.to_number(job.fields.get("grace", "0")) == 1
     taken = told or grace_period <= 0
     exhausted = taken and job.whole("remaining") <= 0
+    group = "failed-retries-" + job.text("queue") if exhausted else ""
     tx.zrem(tx.keys.worker_jobs(worker), jid)
     if not told or grace_period <= 0:
         publish_event(tx, "stalled", jid, tracked)
@@ -137,16 +138,20 @@ def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None
     if taken:
         job.spend_retry()
     if exhausted:
-        _exhaust(job, queue, worker, settings, tracked)
+        _exhaust(job, queue, worker, group, settings, tracked)
     return taken and not exhausted
 
 
 def _exhaust(
-    job: StoredJob, queue: str, worker: str, settings: Settings, tracked: float | None
+    job: StoredJob,
+    queue: str,
+    worker: str,
+    group: str,
+    settings: Settings,
+    tracked: float | None,
 ) -> None:
     tx, jid = job.tx, job.jid
     places.leave(tx, queue, jid)
-    group = "failed-retries-" + job.text("queue")
     message = failures.exhausted_message(queue)
     job.record(settings.history_limit(), "failed", group=group)
     failures.enter(job, queue, group, message, worker="", when=tx.now)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
@@ -165,6 +166,10 @@ class Job(_Described):
             _ = self.tags
         if fields.get("failure", "{}") != "{}":
             _ = self.failure
+        for name in ("priority", "expires", "retries"):
+            number = lua.to_number(fields.get(name))
+            if number is not None and not math.isfinite(number):
+                raise self.corrupted(name)
         _ = self.remaining, self.history
 
 

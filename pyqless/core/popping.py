@@ -114,8 +114,8 @@ def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
     names = ("max-job-history",)
     reads = head_reads(tx.keys, queue, number)
     texts, *replies = yield from tx.read(Settings.read(tx.keys, names), free=reads)
-    line = Line(tx, queue, number, Settings(names, texts))
+    line = Line(tx, queue, number, Settings(names, texts), shows=True)
     yield from line.load(reads, replies)
     shown = line.stalled()
-    shown += yield from line.take(number - len(shown))
+    shown += yield from line.take(number - line.expired)
     return [candidate.view() for candidate in shown]

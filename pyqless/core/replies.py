@@ -15,6 +15,7 @@ from pyqless.core.statistics import Statistics
 from pyqless.core.tags import Tagged
 from pyqless.core.tracking import Tracked
 from pyqless.core.workers import WorkerCounts, WorkerJobs
+from pyqless.errors import StoreCorrupted
 
 __all__ = [
     "Reply",
@@ -38,7 +39,18 @@ __all__ = [
 #: what a client on the wire gets
 Reply: TypeAlias = str | int | list[str] | None
 
-json = lua.encode
+
+def json(value: Any) -> str:
+    """
+    JSON text.
+
+    Raises:
+        StoreCorrupted: the store held a number that is not finite.
+    """
+    try:
+        return lua.encode(value)
+    except lua.JSONError as error:
+        raise StoreCorrupted(f"what the store holds cannot be shown: {error}") from error
 
 
 def as_is(value: Any) -> Any:

@@ -70,9 +70,10 @@ def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
 
 def _plan(tx: Transaction, place: Place, parent: RecurringJob, wanted: int) -> list[_Run]:
     """The runs that are due; the parent's count and next run move on."""
-    for name in ("klass", "data", "retries"):
+    for name in ("klass", "data"):
         parent.text(name)
-    parent.number("priority")
+    for name in ("priority", "retries"):
+        parent.number(name)
     parent.tag_list()
     first = parent.whole("count") + 1
     moments = list(_moments(parent, place.score, tx.now, wanted))

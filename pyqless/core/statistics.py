@@ -64,7 +64,9 @@ class Sampler:
 
     __slots__ = ("_key", "_summary", "_tx")
 
-    def __init__(self, tx: Transaction, key: str, summary: list[str | None]) -> None:
+    def __init__(
+        self, tx: Transaction, key: str, summary: list[str | None] | StoreCorrupted
+    ) -> None:
         self._tx = tx
         self._key = key
         self._summary = summary
@@ -81,27 +83,30 @@ class Sampler:
 
     def add(self, seconds: float) -> None:
         """Add a sample; where the store holds no statistics, report it and leave the sample out."""
-        summary = self._with(seconds)
-        if summary is None:
-            self._tx.reports.append(
-                StoreCorrupted(
-                    f"{self._key} holds no statistics: {self._summary!r}",
-                    argument=self._key,
-                    value=self._summary,
-                )
-            )
+        try:
+            summary = self._with(seconds)
+        except StoreCorrupted as fault:
+            self._tx.reports.append(fault)
             return
         total, mean, vk = (lua.argument(number) for number in summary)
         self._summary = [total, mean, vk]
         self._tx.hincrby(self._key, _bin(seconds), 1)
         self._tx.hset(self._key, "total", total, "mean", mean, "vk", vk)
 
-    def _with(self, sample: float) -> tuple[float, float, float] | None:
-        if self._summary[0] is None:
+    def _with(self, sample: float) -> tuple[float, float, float]:
+        summary = self._summary
+        if isinstance(summary, StoreCorrupted):
+            raise summary
+        if not math.isfinite(sample):
+            raise StoreCorrupted(
+                f"{self._key} takes no sample of {sample} seconds", argument=self._key
+            )
+        if summary[0] is None:
             return 1.0, sample, 0.0
-        total, mean, vk = (lua.to_number(text) for text in self._summary)
-        if total is None or mean is None or vk is None:
-            return None
+        total, mean, vk = (lua.to_number(text) for text in summary)
+        if total is None or mean is None or vk is None or total == -1:
+            message = f"{self._key} holds no statistics: {summary!r}"
+            raise StoreCorrupted(message, argument=self._key, value=summary)
         total += 1
         new_mean = mean + (sample - mean) / total
         return total, new_mean, vk + (sample - new_mean) * (sample - mean)

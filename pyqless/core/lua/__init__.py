@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from pyqless.core.lua.cjson import JSONError, decode, encode, quote
+from pyqless.core.lua.cjson import JSONError, decode, decode_writable, encode, quote
 from pyqless.core.lua.numbers import (
     argument,
     ceil,
@@ -24,6 +24,7 @@ __all__ = [
     "concat",
     "day",
     "decode",
+    "decode_writable",
     "encode",
     "floor",
     "integer_argument",

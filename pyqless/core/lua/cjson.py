@@ -8,6 +8,7 @@ otherwise than cjson, goes to the reader of cjson's own grammar.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from json import JSONDecoder
 from json.encoder import encode_basestring
@@ -17,7 +18,7 @@ from typing import Any
 
 from pyqless.core.lua.grammar import MAX_DEPTH, WHITE_SPACE, JSONError, escapes_are_valid, read
 
-__all__ = ["JSONError", "decode", "encode", "quote"]
+__all__ = ["JSONError", "decode", "decode_writable", "encode", "quote"]
 
 #: All numbers are doubles, and strings may hold control characters as they are.
 _PYTHON = JSONDecoder(parse_int=float, strict=False)
@@ -52,6 +53,26 @@ def decode(text: str | None) -> Any:
         if end == len(text):
             return value
     return read(text)
+
+
+#: Only text with one of these can hold a number that is not finite.
+_has_unusual_number = re.compile(
+    r"inf|nan|0x|e\+?[0-9]{3}|[0-9]{200}", re.ASCII | re.IGNORECASE
+).search
+
+
+def decode_writable(text: str | None) -> Any:
+    """
+    Read JSON that is to be written again, within two more lists or objects.
+
+    Raises:
+        JSONError: cjson refuses the text, or would refuse to write what it holds:
+            a number that is not finite, or too deep a nest.
+    """
+    value = decode(text)
+    if text and (_has_unusual_number(text) or text.count("[") + text.count("{") > MAX_DEPTH - 3):
+        encode([[value]])
+    return value
 
 
 def _before_nul(text: str) -> str:
