@@ -135,7 +135,7 @@ FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
         [name for name in BY_NAME if name.startswith("conflicts.")][:-1],
     ),
     (keeps_what_a_failed_transition_has_staged, ["committing.failed_transitions"]),
-    (reads_the_clock_once, ["committing.moments"]),
+    (reads_the_clock_once, ["attempts.moments"]),
     (reads_the_clock_for_each_link, ["chains.continued"]),
     (orders_ties_by_code_points, ["reading.replies"]),
     (keeps_scores_as_text_of_15_digits, ["reading.replies"]),
@@ -145,7 +145,7 @@ FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
     (hands_out_what_it_stores, ["reading.replies_are_copies"]),
     (publishes_to_all, ["messages.channels"]),
     (publishes_the_last_message_first, ["messages.order", "writing.order"]),
-    (counts_and_logs_nothing, ["committing.metrics", "committing.reports"]),
+    (counts_and_logs_nothing, ["attempts.metrics", "attempts.reports"]),
 ]
 
 

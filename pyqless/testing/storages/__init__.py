@@ -2,9 +2,11 @@
 """
 The conformance suite of storages: what every storage promises, blocking and for asyncio.
 
-``bench``        what a check works on
-``values``       values that a careless storage would bend
-``reading`` …    the checks, by area
+``bench``         what a check works on; ``awaited``, the way it reaches blocking storages
+``requirements``  ways to say what must hold
+``transitions``   the plainest transitions
+``values``        values that a careless storage would bend
+``reading`` …     the checks, by area
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyqless.testing.storages import (
+    attempts,
     chains,
     committing,
     conflicts,
@@ -20,7 +23,8 @@ from pyqless.testing.storages import (
     reading,
     writing,
 )
-from pyqless.testing.storages.bench import Check, NotConformant, Store
+from pyqless.testing.storages.bench import Check, Store
+from pyqless.testing.storages.requirements import NotConformant
 
 __all__ = ["CHECKS", "Check", "NotConformant", "Store", "check_storage"]
 
@@ -29,6 +33,7 @@ CHECKS: Final = (
     *reading.CHECKS,
     *writing.CHECKS,
     *committing.CHECKS,
+    *attempts.CHECKS,
     *conflicts.CHECKS,
     *chains.CHECKS,
     *messages.CHECKS,

@@ -4,41 +4,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
+from pyqless.core.effects import Command, Factory, Replies
 from pyqless.core.keys import Keys
-from pyqless.core.transaction import Transaction
 from pyqless.storage import (
     AsyncStorage,
     AsyncSubscription,
     Message,
     Storage,
-    Subscription,
     open_async_storage,
     open_storage,
 )
 from pyqless.storage.redis import Policy
+from pyqless.testing.storages.awaited import Awaited, complete
+from pyqless.testing.storages.requirements import NotConformant
+from pyqless.testing.storages.transitions import reading, staging
 
-__all__ = [
-    "Bench",
-    "Check",
-    "Ear",
-    "NotConformant",
-    "Store",
-    "plain",
-    "reading",
-    "require",
-    "stage",
-    "staging",
-]
+__all__ = ["Bench", "Check", "Ear", "Store"]
 
 T = TypeVar("T")
 
@@ -47,34 +35,6 @@ PATIENCE: Final = 30.0
 
 #: what a store on Redis takes to give up after a few attempts
 IMPATIENT: Final = {"policy": Policy(attempts=3, base=0.0)}
-
-
-class NotConformant(AssertionError):
-    """A storage does not keep what the seam promises."""
-
-
-def require(what: str, got: object, expected: object) -> None:
-    """
-    Compare what a storage gives with what it should give.
-
-    Raises:
-        NotConformant: they differ, if only in type: 1 is neither 1.0 nor True.
-    """
-    if not _same(got, expected):
-        raise NotConformant(f"{what}: expected {expected!r}, got {got!r}")
-
-
-def _same(got: Any, expected: Any) -> bool:
-    if type(got) is not type(expected):
-        return False
-    if isinstance(got, list | tuple):
-        return len(got) == len(expected) and all(map(_same, got, expected))
-    return bool(got == expected)
-
-
-def plain(reply: Any) -> Any:
-    """A reply, or an image of a list, as the reply would be at this moment."""
-    return list(reply) if isinstance(reply, deque) else copy(reply)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +90,7 @@ class Bench:
     async def open(self, **options: Any) -> AsyncStorage:
         """Open a further storage of the kind under test."""
         if self.blocking:
-            storage: AsyncStorage = _Awaited(self.store.blocking(**options))
+            storage: AsyncStorage = Awaited(self.store.blocking(**options))
         else:
             storage = self.store.asyncio(**options)
         return await self._stack.enter_async_context(storage)
@@ -174,7 +134,7 @@ class Bench:
     async def at_once(self, *jobs: Callable[[], Coroutine[Any, Any, T]]) -> list[T]:
         """Run jobs side by side: in threads if their storages are blocking ones, else in tasks."""
         if self.blocking:
-            return await asyncio.gather(*(asyncio.to_thread(_complete, job) for job in jobs))
+            return await asyncio.gather(*(asyncio.to_thread(complete, job) for job in jobs))
         return await asyncio.gather(*(job() for job in jobs))
 
 
@@ -207,40 +167,6 @@ class Check:
         asyncio.run(on_a_bench())
 
 
-# -- transitions ------------------------------------------------------------------------------
-
-
-def reading(*reads: Command) -> Factory[Replies]:
-    """A transition that gives the replies to guarded reads as the storage gives them."""
-
-    def transition(_: Transaction) -> Transition[Replies]:
-        return (yield Batch(reads, guarded=len(reads), last=True))
-
-    return transition
-
-
-def staging(*calls: tuple[Any, ...]) -> Factory[None]:
-    """
-    A transition that reads nothing and stages some writes.
-
-    Args:
-        calls: the name of a method of ``Transaction`` and its arguments.
-    """
-
-    def transition(tx: Transaction) -> Transition[None]:
-        stage(tx, calls)
-        return
-        yield
-
-    return transition
-
-
-def stage(tx: Transaction, calls: Iterable[tuple[Any, ...]]) -> None:
-    """Stage writes; see ``staging``."""
-    for name, *arguments in calls:
-        getattr(tx, name)(*arguments)
-
-
 # -- messages ---------------------------------------------------------------------------------
 
 
@@ -264,45 +190,3 @@ class Ear:
         if message is None:
             raise NotConformant(f"a message has not arrived within {PATIENCE:.0f} seconds")
         return message
-
-
-# -- blocking storages behind the interface of those for asyncio ------------------------------
-
-
-class _Awaited(AsyncStorage):
-    def __init__(self, storage: Storage) -> None:
-        super().__init__(storage.url, storage.keys.namespace, storage.clock)
-        self.metrics = storage.metrics
-        self._storage = storage
-
-    async def run(self, transition: Factory[T], now: float | None = None) -> T:
-        return self._storage.run(transition, now)
-
-    async def subscribe(self, *channels: str) -> AsyncSubscription:
-        return _AwaitedSubscription(self._storage.subscribe(*channels))
-
-    async def close(self) -> None:
-        self._storage.close()
-
-
-class _AwaitedSubscription(AsyncSubscription):
-    def __init__(self, subscription: Subscription) -> None:
-        self._subscription = subscription
-
-    async def get(self, timeout: float | None = None) -> Message | None:
-        return self._subscription.get(timeout)
-
-    async def close(self) -> None:
-        self._subscription.close()
-
-
-def _complete(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine that never waits."""
-    coroutine = job()
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    coroutine.close()
-    raise NotConformant("a blocking storage has waited for the loop")

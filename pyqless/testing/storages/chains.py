@@ -9,7 +9,8 @@ from typing import Any, Final
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import JobNotFound
-from pyqless.testing.storages.bench import Bench, Check, NotConformant, require
+from pyqless.testing.storages.bench import Bench, Check
+from pyqless.testing.storages.requirements import NotConformant, require
 
 __all__ = ["CHECKS"]
 

@@ -15,7 +15,9 @@ from pyqless.core.effects import Command, Factory, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import ConflictError, StorageError
 from pyqless.storage import Storage
-from pyqless.testing.storages.bench import Bench, Check, plain, require, staging
+from pyqless.testing.storages.bench import Bench, Check
+from pyqless.testing.storages.requirements import plain, require
+from pyqless.testing.storages.transitions import staging
 
 __all__ = ["CHECKS"]
 

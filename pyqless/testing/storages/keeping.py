@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from pyqless.testing.storages.bench import Bench, Check, require, staging
+from pyqless.testing.storages.bench import Bench, Check
+from pyqless.testing.storages.requirements import require
+from pyqless.testing.storages.transitions import staging
 
 __all__ = ["CHECKS"]
 

@@ -8,7 +8,8 @@ from typing import Final
 from pyqless.core.effects import Transition
 from pyqless.core.transaction import Transaction
 from pyqless.storage import Message
-from pyqless.testing.storages.bench import PATIENCE, Bench, Check, require
+from pyqless.testing.storages.bench import PATIENCE, Bench, Check
+from pyqless.testing.storages.requirements import require
 from pyqless.testing.storages.values import TEXTS
 
 __all__ = ["CHECKS"]

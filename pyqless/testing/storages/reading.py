@@ -9,7 +9,9 @@ from typing import Any, Final
 from pyqless.core.effects import Command, Replies, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
-from pyqless.testing.storages.bench import Bench, Check, plain, reading, require, stage
+from pyqless.testing.storages.bench import Bench, Check
+from pyqless.testing.storages.requirements import plain, require
+from pyqless.testing.storages.transitions import reading, stage
 from pyqless.testing.storages.values import FILLED, MISSING, READS, TEXTS
 
 __all__ = ["CHECKS"]

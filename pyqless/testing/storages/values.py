@@ -32,7 +32,7 @@ SCORED: Final = [
     ("highest", math.inf),
 ]
 
-#: calls that make a key of each type, named after it; see ``bench.staging``
+#: calls that make a key of each type, named after it; see ``transitions.staging``
 FILLED: Final[tuple[tuple[Any, ...], ...]] = (
     ("hset", "hash", "a", "7", "b", "", "\udcff", "\udcfe", "\u00e9", "x\0y"),
     ("rpush", "list", "a"),

@@ -9,15 +9,9 @@ from typing import Any, Final, NamedTuple
 from pyqless.core.effects import Command, Factory, Replies, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
-from pyqless.testing.storages.bench import (
-    Bench,
-    Check,
-    NotConformant,
-    plain,
-    require,
-    stage,
-    staging,
-)
+from pyqless.testing.storages.bench import Bench, Check
+from pyqless.testing.storages.requirements import NotConformant, plain, require
+from pyqless.testing.storages.transitions import stage, staging
 
 __all__ = ["CHECKS"]
 
