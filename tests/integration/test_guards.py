@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from pyqless.core.commands import COMMANDS
+from pyqless.core.commands import COMMANDS, call
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import Keyspace
+from pyqless.errors import QlessError
+from pyqless.storage import Storage, open_storage
 from tests.stepper import begin, run
+from tests.wires import tapped
 
 #: the day of the moments below, as keys of statistics name it
 DAY = 0
@@ -78,7 +82,34 @@ class Race:
         for words in self.meanwhile:
             assert not isinstance(run(keyspace, words), Exception), words
         reply = running.finish()
-        return {"reply": told(reply), **stored(keyspace)}
+        return {"reply": told(reply), **stored(keyspace.dump())}
+
+    def outcome_on(self, url: str) -> dict[str, Any]:
+        """Run it on a real server, with all guards."""
+        with open_storage(url) as others:
+            for words in self.given:
+                assert not isinstance(sent(others, words), Exception), words
+            packets = 0
+
+            def interfere(*_: object) -> None:
+                nonlocal packets
+                packets += 1
+                if packets == self.after:
+                    for words in self.meanwhile:
+                        assert not isinstance(sent(others, words), Exception), words
+
+            with tapped(interfere), open_storage(url) as storage:
+                reply = sent(storage, self.call)
+            return {"reply": told(reply), **stored(others.dump())}
+
+
+def sent(storage: Storage, words: str) -> Any:
+    """Run a call on a storage; returns what a client gets, or the error that it is told."""
+    wanted = call(shlex.split(words))
+    try:
+        return wanted.render(storage.run(wanted.transition, wanted.now))
+    except QlessError as error:
+        return error
 
 
 def told(reply: Any) -> Any:
@@ -93,13 +124,13 @@ def told(reply: Any) -> Any:
     return [item.get("jid") if isinstance(item, dict) else item for item in read]
 
 
-def stored(keyspace: Keyspace) -> dict[str, Any]:
+def stored(dump: Mapping[str, Any]) -> dict[str, Any]:
     """Every key: a hash as a dict, a sorted set as {member: score}, a list or set as a list."""
     return {
         key: {member: float(score) for member, score in entry["value"]}
         if entry["type"] == "zset"
         else entry["value"]
-        for key, entry in keyspace.dump().items()
+        for key, entry in dump.items()
     }
 
 
@@ -743,6 +774,10 @@ def test_without_the_guard(race: Race) -> None:
     found = race.outcome([race.guard, *race.covered_by], blind=True)
     assert part_of(found, race.broken) == race.broken
     assert race.right != race.broken
+
+
+def test_with_its_guards_on_a_real_server(race: Race, redis_url: str) -> None:
+    assert part_of(race.outcome_on(redis_url), race.right) == race.right
 
 
 @pytest.mark.parametrize(
