@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from pyqless.core import records
@@ -52,8 +52,8 @@ def data(storage: Storage) -> Check:
 class _Place(NamedTuple):
     """Where jids stand."""
 
-    #: gives some of them
-    read: Command
+    #: give some of them
+    where: tuple[Command, ...]
     #: what is read of each, and what finds the fault in it
     reads: Callable[[Keys, str], tuple[Command, ...]]
     check: Callable[[Transaction, str, Replies], None]
@@ -82,28 +82,36 @@ def survey(tx: Transaction, limit: int) -> Transition[Survey]:
 
 def _places(keys: Keys, queues: list[str], groups: list[str]) -> Iterator[_Place]:
     for queue in queues:
-        for key in (keys.locks, keys.scheduled, keys.depends, keys.work):
-            yield _Place(("ZRANGE", key(queue), 0, END - 1), _job_reads, _check_job)
-        # what was set aside stands at the one end, what goes next at the other
-        yield _Place(("ZRANGE", keys.work(queue), -END, -1), _job_reads, _check_job)
-        yield _Place(("ZRANGE", keys.recur(queue), 0, END - 1), _recurring_reads, _check_recurring)
+        for key in (keys.locks, keys.scheduled, keys.depends):
+            yield _Place((_first("ZRANGE", key(queue)),), _job_reads, _check_job)
+        # what goes next stands at the one end, what was set aside at the other
+        work = keys.work(queue)
+        ends = (_first("ZRANGE", work), ("ZRANGE", work, -END, -1))
+        yield _Place(ends, _job_reads, _check_job)
+        yield _Place((_first("ZRANGE", keys.recur(queue)),), _recurring_reads, _check_recurring)
     for group in groups:
-        yield _Place(("LRANGE", keys.failed(group), 0, END - 1), _job_reads, _check_job)
+        yield _Place((_first("LRANGE", keys.failed(group)),), _job_reads, _check_job)
+
+
+def _first(name: str, key: str) -> Command:
+    return (name, key, 0, END - 1)
 
 
 def _examine(tx: Transaction, place: _Place) -> Transition[tuple[int, list[StoreCorrupted]]]:
     """Read the place again together with its jobs: one that has left it meanwhile is none of its faults."""
-    (first,) = yield from tx.snapshot(place.read, tolerant=True)
-    if isinstance(first, StoreCorrupted):
-        return 0, [first]
-    jids = list(dict.fromkeys(first))
+    found = yield from tx.snapshot(*place.where, tolerant=True)
+    if isinstance(found[0], StoreCorrupted):
+        return 0, [found[0]]
+    jids = list(dict.fromkeys(chain.from_iterable(found)))
     reads = (read for jid in jids for read in place.reads(tx.keys, jid))
-    again, *replies = yield from tx.snapshot(place.read, *reads, tolerant=True)
-    faults, rest = [], iter(replies)
+    replies = yield from tx.snapshot(*place.where, *reads, tolerant=True)
+    raise_first(replies[: len(found)])
+    still = set(chain.from_iterable(replies[: len(found)]))
+    faults, rest = [], iter(replies[len(found) :])
     for jid in jids:
         of_job = list(islice(rest, len(place.reads(tx.keys, jid))))
         try:
-            if jid in again:
+            if jid in still:
                 place.check(tx, jid, of_job)
         except StoreCorrupted as fault:
             faults.append(fault)
