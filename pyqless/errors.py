@@ -144,16 +144,16 @@ class QueueNotEmpty(RequestError):
     code = "queue_not_empty"
 
 
-class InvalidSetting(QlessError):
-    """A setting's text in the config hash cannot be used; ``argument`` names the setting."""
-
-    code = "invalid_setting"
-
-
 class StorageError(QlessError):
     """The store is at fault."""
 
     code = "storage"
+
+
+class InvalidSetting(StorageError):
+    """A setting's text in the config hash cannot be used; ``argument`` names the setting."""
+
+    code = "invalid_setting"
 
 
 class StoreUnavailable(StorageError):

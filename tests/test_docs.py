@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The examples in the documentation run, page by page, and the pages' links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pyqless import errors
+from pyqless.core.commands import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def _blocks(page: Path) -> list[str]:
+    return _BLOCK.findall(page.read_text())
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+#: pages whose blocks show how something is made rather than how it is used
+_SKETCHES = {"docs/explanation/architecture.md"}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if _blocks(page) and _name(page) not in _SKETCHES], ids=_name
+)
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "example"}
+    for number, block in enumerate(_blocks(page), 1):
+        exec(compile(block, f"{_name(page)}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = [
+        link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()
+    ]
+    assert missing == []
+
+
+def test_every_error_is_documented() -> None:
+    page = (ROOT / "docs/reference/errors.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", page, re.MULTILINE))
+    leaves = {
+        name: kind.code
+        for name in errors.__all__
+        if issubclass(kind := getattr(errors, name), errors.QlessError)
+        and kind not in (errors.QlessError, errors.RequestError, errors.StorageError)
+    }
+    assert rows == leaves
+
+
+def test_every_command_is_documented() -> None:
+    page = (ROOT / "docs/reference/commands.md").read_text()
+    named = {
+        name
+        for row in re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE)
+        for name in re.findall(r"`([^`]+)`", row)
+    }
+    assert named == set(COMMANDS)
