@@ -194,7 +194,7 @@ class JobView(_Handle[C]):
 
     @property
     def worker_name(self) -> str:
-        """The worker that holds its lock, or an empty text."""
+        """The worker that has it in hand; of a job that is not running, an empty text or the last one."""
         return self._fields.fields.get("worker", "")
 
     @property

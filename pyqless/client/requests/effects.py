@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.keys import Keys
@@ -13,6 +13,9 @@ from pyqless.core.transaction import Transaction
 __all__ = ["settled", "telling"]
 
 T = TypeVar("T")
+
+#: what is left of a job that its own completion deletes, where no completed jobs are kept
+_GONE: Final = {"state": "complete", "queue": "", "worker": "", "expires": "0"}
 
 
 def settled(transition: Factory[T | Continue | FollowedBy]) -> Factory[T]:
@@ -33,9 +36,10 @@ def telling(
 
     def begin(tx: Transaction) -> Transition[tuple[T, dict[str, str]] | FollowedBy]:
         value = yield from transition(tx)
-        (fields,) = yield from tx.read(("HGETALL", key(tx.keys, jid)))
+        (image,) = yield from tx.read(("HGETALL", key(tx.keys, jid)))
+        fields = dict(image) or dict(_GONE)
         if isinstance(value, FollowedBy):
-            return FollowedBy((value.value, dict(fields)), value.rest)
-        return value, dict(fields)
+            return FollowedBy((value.value, fields), value.rest)
+        return value, fields
 
     return settled(begin)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Events: what happens is told by name, from whichever channel it comes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import pyqless
+from pyqless import Client, Event, Queue
+from pyqless.client.events import event_of
+from pyqless.core.keys import Keys
+from pyqless.storage import Message
+
+
+def taken(events: Any) -> list[Event]:
+    """Take what has been published already; in memory that comes at once."""
+    found = []
+    while (event := events.get(timeout=0)) is not None:
+        found.append(event)
+    return found
+
+
+def test_what_happens_to_a_tracked_job(client: Client, queue: Queue) -> None:
+    queue.put("k", jid="a")
+    with client.events("tracked") as events:
+        client.jobs["a"].track()
+        (job,) = queue.pop(1)
+        job.complete()
+        client.jobs["a"].untrack()
+        assert [(event.name, event.source, event.jid) for event in taken(events)] == [
+            ("track", "tracked", "a"),
+            ("popped", "tracked", "a"),
+            ("completed", "tracked", "a"),
+            ("untrack", "tracked", "a"),
+        ]
+
+
+def test_the_log_tells_of_every_job(client: Client, queue: Queue) -> None:
+    with client.events("log") as events:
+        queue.put("k", jid="a")
+        (job,) = queue.pop(1)
+        job.complete("next")
+        client.config["heartbeat"] = 5
+        assert taken(events) == [
+            Event(name="put", source="log", jid="a", details={"queue": "mail"}),
+            Event(name="advanced", source="log", jid="a", details={"queue": "mail", "to": "next"}),
+            Event(
+                name="config_set",
+                source="log",
+                jid=None,
+                details={"option": "heartbeat", "value": "5"},
+            ),
+        ]
+
+
+def test_a_worker_hears_of_its_own_jobs(client: Client, bob: Client, queue: Queue) -> None:
+    queue.put("k", jid="a")
+    queue.pop()
+    lost = Event(name="lock_lost", source="worker", jid="a", details={"worker": "ann"})
+    with client.events("worker") as own, bob.events("worker") as others:
+        with bob.events("worker", worker="ann") as watched:
+            bob.jobs["a"].timeout()
+            assert taken(watched) == [lost]
+        assert taken(own) == [lost]
+        assert taken(others) == []
+
+
+def test_all_sources_unless_any_is_named(client: Client, queue: Queue) -> None:
+    queue.put("k", jid="a")
+    (job,) = queue.pop(1)
+    job.track()
+    with client.events() as events:
+        job.cancel()
+        assert {(event.source, event.name, event.jid) for event in taken(events)} == {
+            ("log", "canceled", "a"),
+            ("tracked", "canceled", "a"),
+            ("worker", "canceled", "a"),
+        }
+
+
+def test_iteration_waits_and_ends_when_it_is_closed(client: Client, queue: Queue) -> None:
+    events = client.events("log")
+    heard: list[str] = []
+    first = threading.Event()
+
+    def listen() -> None:
+        for event in events:
+            heard.append(event.name)
+            first.set()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    queue.put("k")
+    assert first.wait(10)
+    events.close()
+    listener.join(10)
+    assert not listener.is_alive()
+    assert heard == ["put"]
+
+
+@pytest.mark.parametrize("text", ["", "nope", "5", "[]", "{}", '{"jid":"a"}'])
+def test_what_makes_no_sense_has_no_name(text: str) -> None:
+    event = event_of(Keys(), Message("ql:log", text))
+    assert (event.name, event.source, event.jid, event.details) == ("", "log", None, {"data": text})
+
+
+async def test_events_for_asyncio(async_client: pyqless.AsyncClient) -> None:
+    async with async_client, async_client.events("log") as events:
+        await async_client.queues["mail"].put("k", jid="a")
+        async for event in events:
+            assert (event.name, event.jid) == ("put", "a")
+            break
+        assert await events.get(timeout=0) is None
+        await events.close()
+
+
+async def test_listening_begins_at_the_latest_with_the_first_event_asked_for(
+    async_client: pyqless.AsyncClient,
+) -> None:
+    events = async_client.events("log")
+    assert await events.get(timeout=0) is None
+    await async_client.queues["mail"].put("k", jid="a")
+    event = await events.get(timeout=10)
+    assert event is not None
+    assert event.name == "put"
+    await events.close()
+    await async_client.close()
+
+
+async def test_closing_what_never_listened_is_no_error(async_client: pyqless.AsyncClient) -> None:
+    events = async_client.events()
+    await events.close()
+    await async_client.close()
+    assert events._messages is None
