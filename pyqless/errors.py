@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "ConflictError",
     "CorruptedJob",
+    "DamagedDump",
     "DanglingEntry",
     "DataTooLarge",
     "HasDependents",
@@ -31,6 +32,7 @@ __all__ = [
     "RequestError",
     "StorageError",
     "StoreCorrupted",
+    "StoreNotEmpty",
     "StoreRefused",
     "StoreUnavailable",
     "StoreUnsupported",
@@ -142,6 +144,18 @@ class QueueNotEmpty(RequestError):
     """The queue cannot be forgotten: there are jobs in it; ``value`` is their number."""
 
     code = "queue_not_empty"
+
+
+class StoreNotEmpty(RequestError):
+    """The store that a dump should go into holds qless data already."""
+
+    code = "store_not_empty"
+
+
+class DamagedDump(RequestError):
+    """What should be a dump is none, or it is incomplete or damaged; ``value`` is what was found."""
+
+    code = "damaged_dump"
 
 
 class StorageError(QlessError):
