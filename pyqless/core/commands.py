@@ -332,12 +332,11 @@ def _tag(arguments: Arguments) -> _Parsed:
         tag = arguments.text(1, "tag", 'Tag(): Arg "tag" missing')
         offset, count = _page(arguments, 2, "Tag")
         return lambda tx: tags.tagged(tx, tag, offset, count), replies.tagged
-    if command == "top":
-        offset, count = _page(arguments, 1, "Tag")
-        return lambda tx: tags.top(tx, offset, count), replies.json
-    unknown = 'Tag(): First argument must be "add", "remove" or "get"'
-    refuse("command", command, "is unknown", unknown)
-    return None
+    if command != "top":
+        unknown = 'Tag(): First argument must be "add", "remove" or "get"'
+        refuse("command", command, "is unknown", unknown)
+    offset, count = _page(arguments, 1, "Tag")
+    return lambda tx: tags.top(tx, offset, count), replies.json
 
 
 def _page(arguments: Arguments, position: int, name: str) -> tuple[float, float]:

@@ -109,7 +109,7 @@ class Transaction:
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool
     ) -> Generator[Batch, Replies, Replies]:
-        staged = {write[1]: write[0] for write in self.writes}
+        staged = {write[1]: write[0] for write in self.writes if _is_to_key(write)}
         sent: dict[Command, Command] = {}
         wanted: dict[Command, None] = {}
         guards = 0
@@ -145,11 +145,13 @@ class Transaction:
 
     def _catch_up(self, key: str, image: Image) -> None:
         """Apply to a new image what was written blindly to its key."""
-        for write in self.blind:
-            if write[1] == key:
+        blind, self.blind = self.blind, []
+        for write in blind:
+            if write[1] == key and _is_to_key(write):
                 _apply(image, write)
                 self.changed[key] = image
-        self.blind = [write for write in self.blind if write[1] != key]
+            else:
+                self.blind.append(write)
 
     def _answer(self, read: Command, reply: Any) -> Any:
         image = self._images.get(read[1])
@@ -247,6 +249,11 @@ class Transaction:
         message_write = ("PUBLISH", channel, message)
         self.writes.append(message_write)
         self.blind.append(message_write)
+
+
+def _is_to_key(write: Command) -> bool:
+    """Whether a write is no message; a channel may have the name of a key, as ``ql:completed`` has."""
+    return bool(write[0] != "PUBLISH")
 
 
 def _is_whole(read: Command) -> bool:
