@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""
+The command line: arguments and printing, nothing else.
+
+``app``      the frame, and what every command shares; each other module holds one group of commands
+``main``     what the script ``pyqless`` calls
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """
+    Run a command line, and end the process with its exit status.
+
+    Args:
+        arguments: instead of the process's own.
+    """
+    try:
+        from pyqless.cli.app import run
+    except ModuleNotFoundError as missing:
+        if str(missing.name).partition(".")[0] not in ("rich", "typer"):
+            raise
+        sys.exit("pyqless: the command line is an extra: pip install 'pyqless[cli]'")
+    run(arguments)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The frame of the command line. A further group of commands is a module beside this one, added below."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+from redis import RedisError
+
+from pyqless import __version__
+from pyqless.cli import conformance, doctor
+from pyqless.cli.status import Status
+from pyqless.errors import InvalidArgument, QlessError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,  # a traceback is for a fault of ours, and then in full
+    epilog="Exit status: 0 done, or yes; 1 not done, or no; 2 wrong usage.",
+)
+app.command("doctor")(doctor.doctor)
+app.add_typer(conformance.app, name="conformance")
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as typer calls it
+    if wanted:
+        typer.echo(f"pyqless {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _pyqless(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Qless in pure Python: a job queue for Redis without Lua, and for programs without any server."""
+
+
+def run(arguments: Sequence[str] | None) -> NoReturn:
+    """Run a command line, and end the process; see ``Status``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # names in a store may be anything, and a terminal may speak ASCII alone
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        sys.exit(app(args=arguments, prog_name="pyqless"))
+    except (QlessError, RedisError) as error:
+        typer.echo(f"pyqless: {error}", err=True)
+        sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+from urllib.parse import urlsplit
+
+import typer
+
+from pyqless.storage.urls import SCHEMES
+
+__all__ = ["URL_HELP", "AsJson", "Namespace", "server_url", "store_url"]
+
+URL_HELP: Final = (
+    "Of the store: redis://, rediss://, unix://, fakeredis:// or memory://; with user and password"
+    " as in redis://USER:PASSWORD@HOST:PORT/DATABASE."
+)
+
+Namespace: TypeAlias = Annotated[
+    str, typer.Option("--namespace", help="What stands before the first colon of every key.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def store_url(url: str | None) -> str | None:
+    """
+    Check that a URL means a store, for typer's ``callback``.
+
+    Raises:
+        typer.BadParameter: it does not.
+    """
+    return _checked(url, SCHEMES)
+
+
+def server_url(url: str | None) -> str | None:
+    """As ``store_url``, where the store has to be a server."""
+    return _checked(url, ("redis", "rediss", "unix"))
+
+
+def _checked(url: str | None, schemes: tuple[str, ...]) -> str | None:
+    if url is None:
+        return None
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if scheme not in schemes:
+        raise typer.BadParameter(f"begins with none of {', '.join(f'{s}://' for s in schemes)}")
+    return url
