@@ -128,17 +128,20 @@ def _faults(value: Any, path: str, above: tuple[int, ...]) -> Iterator[_Fault]:
     """What JSON cannot say in a value, each with its place; ``above`` are the ids of what it stands in."""
     if id(value) in above:
         yield _Fault(path, value, "contains itself")
-        return
-    for key in value if isinstance(value, dict) else ():
-        if not isinstance(key, str):
-            yield _Fault(path, key, "has a key that is not text")
-        elif not checks.is_storable(key):
-            yield _Fault(path, key, "has a key with half of a surrogate pair")
-    if isinstance(value, dict | list | tuple):
+    elif isinstance(value, dict | list | tuple):
+        yield from _faults_of_keys(value, path)
         for place, member in _members(value, path):
             yield from _faults(member, place, (*above, id(value)))
     elif (reason := _fault_of_scalar(value)) is not None:
         yield _Fault(path, value, reason)
+
+
+def _faults_of_keys(container: Any, path: str) -> Iterator[_Fault]:
+    for key in container if isinstance(container, dict) else ():
+        if not isinstance(key, str):
+            yield _Fault(path, key, "has a key that is not text")
+        elif not checks.is_storable(key):
+            yield _Fault(path, key, "has a key with half of a surrogate pair")
 
 
 def _fault_of_scalar(value: Any) -> str | None:

@@ -27,8 +27,8 @@ class Client(Caller[Storage]):
     All of qless, on one storage. Threads may share a client, and a forked child may go on using it.
 
     Args:
-        url: of the storage: ``redis://``, ``rediss://``, ``unix://``, ``fakeredis://`` or
-            ``memory://``; the Redis of this host if neither this nor ``connection`` is given.
+        url: of the storage, such as ``redis://host:6379/0`` or ``memory://``, see ``open_storage``;
+            the Redis of this host if neither this nor ``connection`` is given.
         connection: instead of a URL, a client, connection pool or Sentinel master of redis-py.
         worker_name: the name under which jobs are popped; ``HOST-PID`` unless given.
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.

@@ -10,6 +10,7 @@ import socket
 from typing import Any
 
 import pytest
+import redis
 
 import pyqless
 from pyqless import AsyncClient, Client, Queue
@@ -64,6 +65,21 @@ def test_what_a_client_is_made_of_is_checked(
     with pytest.raises(InvalidArgument) as raised:
         kind(**options)
     assert raised.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"url": "redis://ann:hunter2@localhost:1/0"},
+        {"connection": redis.Redis.from_url("redis://ann:hunter2@localhost:1/0")},
+        {"connection": redis.ConnectionPool.from_url("redis://:hunter2@localhost:1/0")},
+    ],
+    ids=["url", "client", "pool"],
+)
+def test_a_client_keeps_its_password_to_itself(options: dict[str, Any]) -> None:
+    with Client(**options) as client:
+        assert "localhost" in repr(client)
+        assert "hunter2" not in repr(client)
 
 
 def test_namespaces_keep_apart(url: str) -> None:

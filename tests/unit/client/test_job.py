@@ -81,13 +81,13 @@ def test_a_handle_shows_where_the_job_comes_from_and_goes_to(client: Client, que
 
 
 def test_the_history_tells_all_with_whole_numbers(client: Client, job: Job) -> None:
-    job.log("halfway", done=3, of=7.5)
+    job.log("halfway", done=3, of=[7.5, 8])
     job.complete()
 
     assert client.jobs["j"].history == [
         {"what": "put", "when": 1_400_000_000, "q": "mail"},
         {"what": "popped", "when": 1_400_000_000, "worker": "ann"},
-        {"what": "halfway", "when": 1_400_000_000, "done": 3, "of": 7.5},
+        {"what": "halfway", "when": 1_400_000_000, "done": 3, "of": [7.5, 8]},
         {"what": "done", "when": 1_400_000_000},
     ]
     assert repr(client.jobs["j"].history[2]["done"]) == "3"
@@ -167,6 +167,21 @@ def test_a_job_that_is_deleted_as_it_completes_shows_complete(client: Client, jo
     assert job.complete() == "complete"
     assert job.state == "complete"
     assert client.jobs.get("j") is None
+
+
+def test_old_completed_jobs_go_when_another_completes(
+    client: Client, queue: Queue, clock: MovedClock
+) -> None:
+    for _ in range(10):
+        queue.put("Send")
+    for job in queue.pop(10):
+        job.complete()
+    clock.move(7 * 86400 + 1)
+    queue.put("Send", jid="last")
+    (job,) = queue.pop(1)
+    assert job.complete() == "complete"
+    assert job.state == "complete"
+    assert client.jobs.complete() == ["last"]
 
 
 @pytest.mark.parametrize(
