@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from typing import Annotated, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import typer
 from rich.console import Console
@@ -78,8 +78,11 @@ def _print_rights(role: Role, user: str, namespace: str, database: int) -> None:
 
 
 def _database(url: str | None) -> int:
-    path = urlsplit(url or "").path.strip("/")
-    return int(path) if path.isdecimal() else 0
+    """The number of a URL's database, which stands in its query or else in its path."""
+    parts = urlsplit(url or "")
+    path = "" if parts.scheme == "unix" else parts.path.strip("/")
+    number = dict(parse_qsl(parts.query)).get("db", path)
+    return int(number) if number.isdecimal() else 0
 
 
 def _print(report: Report, *, as_json: bool) -> None:

@@ -185,6 +185,13 @@ FORBIDDEN: Final = {
         "pause 5 q",
         "tag 5 add A blue",
         "track 5 track A",
+        # views that first have to put something in order
+        "queues 5000",
+        "queues 5000 q",
+        "jobs 5000 scheduled q",
+        "peek 5000 q 9",
+        "workers 99999",
+        "workers 99999 w",
     ),
 }
 
@@ -280,7 +287,12 @@ def test_what_a_role_should_not_do_is_refused_and_changes_nothing(
     role: Role, users: Callable[..., str], redis_server: Server
 ) -> None:
     with open_storage(redis_server.url) as others, open_storage(users(role)) as own:
-        for line in ("put 0 me q A klass {} 0", "put 1 me q B klass {} 0", "pop 2 q w 1"):
+        for line in (
+            "put 0 me q A klass {} 0",
+            "put 1 me q B klass {} 0",
+            "put 1 me q S klass {} 1000",
+            "pop 2 q w 1",
+        ):
             do(others, line)
         before = others.dump()
         for line in FORBIDDEN[role]:

@@ -194,6 +194,23 @@ def test_rights_of_somebody_elsewhere(run: Run) -> None:
     assert "ACL SETUSER app >PASSWORD" in err
 
 
+@pytest.mark.parametrize(
+    ("url", "database"),
+    [
+        ("redis://host", 0),
+        ("redis://host/0", 0),
+        ("redis://host/15", 15),
+        ("redis://host/1?db=2", 2),
+        ("unix:///run/7?db=3", 3),
+        ("unix:///7", 0),
+        ("memory://", 0),
+    ],
+)
+def test_rights_on_a_database(run: Run, url: str, database: int) -> None:
+    _, out, _ = run("doctor", url, "--acl", "observer")
+    assert out == acl_line(Role.OBSERVER, database=database) + "\n"
+
+
 # -- conformance ------------------------------------------------------------------------------
 
 
