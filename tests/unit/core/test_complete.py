@@ -571,6 +571,22 @@ def done(jid: str, now: int, tags: str = "[]") -> list[str]:
         },
     ),
     Example(
+        "C8: a moment below zero is never too old, but counts: more than a transaction looks at",
+        "complete 1220 J worker q {}",
+        after=[
+            *(call for number in range(105) for call in done(f"A{number}", -120)),
+            *done("B", 100),
+            *done("C", 1000),
+            "config.set 1002 jobs-history 1000",
+            "put 1003 me q J klass {} 0",
+            "pop 1010 q worker 1",
+        ],
+        holds={
+            "ql:completed": dict.fromkeys([f"A{number}" for number in range(105)], -120.0)
+            | {"C": 1000.0, "J": 1220.0},
+        },
+    ),
+    Example(
         "C9: a clock that goes back: the job is older than the others",
         "complete 50 J worker q {}",
         after=[

@@ -414,6 +414,13 @@ def test_an_interval_of_0_with_a_backlog_makes_nothing(core: Target) -> None:
     assert damaged(core) == 0
 
 
+def test_a_recurring_job_that_does_not_stand_in_its_queue(core: Target) -> None:
+    run(core, "recur 100 q R klass {} interval 10 0")
+    damage(core, "ZREM", "ql:q:q-recur", "R")
+    assert refuse(core, "recur.update 110 R queue p").argument == "ql:q:q-recur"
+    assert run(core, "recur.update 110 R interval 20") == 1
+
+
 @pytest.mark.parametrize(
     ("field", "text"),
     [("tags", "["), ("tags", None), ("priority", "inf"), ("interval", "1e400")],
