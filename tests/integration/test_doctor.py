@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -224,6 +225,33 @@ def test_a_server_that_is_not_there(url: str) -> None:
     report = probe(url)
     assert not report.usable
     assert verdicts(report) == {"connection": "failure"}
+
+
+@pytest.fixture
+def proxy_without_multi() -> Iterator[str]:
+    """Give the URL of a proxy that says OK to everything, and hangs up on MULTI."""
+
+    class Proxy(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while head := self.rfile.readline():
+                words = [self.rfile.readline() for _ in range(2 * int(head[1:]))]
+                if words[1] == b"MULTI\r\n":
+                    return
+                self.wfile.write(b"+OK\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"redis://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_proxy_that_hangs_up(proxy_without_multi: str) -> None:
+    report = probe(proxy_without_multi)
+    assert not report.usable
+    assert verdicts(report) == {"server": "unknown", "connection": "failure"}
+    assert found(report)["connection"].seen.startswith("the connection broke over MULTI")
 
 
 def test_a_connection_of_the_caller(one_redis_server: Server) -> None:
