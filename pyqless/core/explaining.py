@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Why a job is not running: what it waits for, and until when."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pyqless.core.effects import Transition
+from pyqless.core.fields import Fields
+from pyqless.core.settings import Settings
+from pyqless.core.transaction import Transaction
+from pyqless.errors import JobNotFound
+
+__all__ = ["Explanation", "Reason", "explain"]
+
+#: what keeps a job from running
+Reason = Literal[
+    "running",
+    "stalled",
+    "scheduled",
+    "depends",
+    "paused",
+    "limit",
+    "waiting",
+    "failed",
+    "complete",
+]
+
+
+class Explanation(NamedTuple):
+    """Why a job is not running."""
+
+    reason: Reason
+    #: a sentence for people
+    text: str
+    #: Unix time at which that ends by itself, seconds, if it does
+    until: float | None = None
+    #: the jids that it waits for
+    depends: tuple[str, ...] = ()
+    #: how many jobs of its queue go before it, if it waits
+    ahead: int | None = None
+
+
+def explain(tx: Transaction, jid: str) -> Transition[Explanation]:
+    """
+    Say why a job is not running, as of one instant.
+
+    Raises:
+        JobNotFound: there is no such job.
+    """
+    keys = tx.keys
+    (fields,) = yield from tx.snapshot(("HGETALL", keys.job(jid)))
+    if not fields:
+        raise JobNotFound(f"there is no job {jid!r}", argument="jid", value=jid)
+    job = Fields.of(jid, fields)
+    queue = fields.get("queue", "")
+    limit_name = f"{queue}-max-concurrency"
+    texts, paused, running, due, dependencies, score = yield from tx.snapshot(
+        Settings.read(keys, [limit_name]),
+        ("SISMEMBER", keys.paused, queue),
+        ("ZCOUNT", keys.locks(queue), tx.now, "+inf"),
+        ("ZSCORE", keys.scheduled(queue), jid),
+        ("SMEMBERS", keys.dependencies(jid)),
+        ("ZSCORE", keys.work(queue), jid),
+    )
+    ahead = 0
+    if score is not None:
+        (at_least,) = yield from tx.snapshot(("ZCOUNT", keys.work(queue), score, "+inf"))
+        ahead = max(0, at_least - 1)
+    settled = _by_state(job, dependencies, tx.now)
+    if settled is not None:
+        return settled
+    if paused:
+        return Explanation("paused", f"queue {queue!r} is paused", ahead=ahead)
+    if due is not None and due > tx.now:
+        return Explanation("scheduled", f"it is scheduled for {due:.3f}", until=due)
+    limit = Settings([limit_name], texts).number(limit_name, 0.0)
+    if 0 < limit <= running:
+        text = f"queue {queue!r} runs {running} jobs, and may not run more than {limit:g}"
+        return Explanation("limit", text, ahead=ahead)
+    return Explanation("waiting", f"it waits for a worker; {ahead} jobs go before it", ahead=ahead)
+
+
+def _by_state(job: Fields, dependencies: set[str], now: float) -> Explanation | None:
+    match job.text("state"):
+        case "running":
+            return _running(job, now)
+        case "failed":
+            return Explanation("failed", f"it failed: {job.text('failure')}")
+        case "complete":
+            return Explanation("complete", "it is complete")
+        case "depends":
+            waits = tuple(sorted(dependencies))
+            return Explanation("depends", f"it waits for {', '.join(waits)}", depends=waits)
+        case _:
+            return None
+
+
+def _running(job: Fields, now: float) -> Explanation:
+    worker, expires = job.text("worker"), job.number("expires")
+    if expires > now:
+        text = f"it is running: locked by {worker!r} until {expires:.3f}"
+        return Explanation("running", text, until=expires)
+    text = f"its lock by {worker!r} expired at {expires:.3f}; the next pop deals with it"
+    return Explanation("stalled", text)

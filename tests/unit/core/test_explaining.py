@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Why a job is not running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyqless.conformance import Target
+from pyqless.core.explaining import Explanation, explain
+from pyqless.errors import JobNotFound
+
+
+@pytest.fixture
+def core() -> Iterator[Target]:
+    with Target("memory://") as target:
+        yield target
+
+
+def _explain(core: Target, jid: str, now: float = 100.0) -> Explanation:
+    return core._storage.run(lambda tx: explain(tx, jid), now)
+
+
+def _put(core: Target, jid: str, *options: str, delay: str = "0") -> None:
+    core.call("put", "100", "w", "q", jid, "klass", "{}", delay, *options)
+
+
+def test_a_job_waits_for_those_before_it(core: Target) -> None:
+    _put(core, "A")
+    _put(core, "B", "priority", "1")
+
+    assert _explain(core, "A")[0:1] == ("waiting",)
+    assert _explain(core, "A").ahead == 1
+    assert _explain(core, "B").ahead == 0
+
+
+def test_a_paused_queue_is_named(core: Target) -> None:
+    _put(core, "A")
+    core.call("pause", "100", "q")
+
+    assert _explain(core, "A").reason == "paused"
+    assert "'q' is paused" in _explain(core, "A").text
+
+
+def test_a_delay_has_an_end(core: Target) -> None:
+    _put(core, "A", delay="50")
+
+    assert _explain(core, "A")[:1] + (_explain(core, "A").until,) == ("scheduled", 150.0)
+    assert _explain(core, "A", now=150.0).reason == "waiting"
+
+
+def test_dependencies_are_named(core: Target) -> None:
+    _put(core, "A")
+    _put(core, "B", "depends", '["A"]')
+
+    assert _explain(core, "B").depends == ("A",)
+
+
+def test_a_limit_is_named(core: Target) -> None:
+    core.call("config.set", "100", "q-max-concurrency", "1")
+    _put(core, "A")
+    _put(core, "B")
+    core.call("pop", "100", "q", "w", "1")
+
+    assert _explain(core, "A").reason == "limit"
+
+
+def test_a_lock_has_an_owner_and_an_end(core: Target) -> None:
+    _put(core, "A")
+    core.call("pop", "100", "q", "ann", "1")
+
+    assert _explain(core, "A").until == 160.0
+    assert "'ann'" in _explain(core, "A").text
+    assert _explain(core, "A", now=161.0).reason == "stalled"
+
+
+def test_what_is_over_is_over(core: Target) -> None:
+    _put(core, "A")
+    core.call("pop", "100", "q", "w", "1")
+    core.call("fail", "100", "A", "w", "group", "message")
+    assert _explain(core, "A").reason == "failed"
+
+    core.call("unfail", "100", "q", "group")
+    core.call("pop", "100", "q", "w", "1")
+    core.call("complete", "100", "A", "w", "q", "{}")
+    assert _explain(core, "A").reason == "complete"
+
+
+def test_an_unknown_job_cannot_be_explained(core: Target) -> None:
+    with pytest.raises(JobNotFound):
+        _explain(core, "A")

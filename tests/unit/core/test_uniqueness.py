@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of a job that is put under a jid which is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyqless.core import locks, popping, recurring
+from pyqless.core.completing import complete
+from pyqless.core.jobs import get
+from pyqless.core.putting import JobSpec
+from pyqless.core.recurring import RecurSpec
+from pyqless.core.uniqueness import OnConflict, put_unless_taken
+from pyqless.errors import JobExists
+from pyqless.storage import Storage, open_storage
+
+
+@pytest.fixture
+def storage() -> Iterator[Storage]:
+    with open_storage("memory://") as storage:
+        yield storage
+
+
+def _put(storage: Storage, on_conflict: OnConflict, data: str) -> bool:
+    spec = JobSpec("klass", data)
+    return storage.run(lambda tx: put_unless_taken(tx, "w", "q", "J", spec, on_conflict), 100)
+
+
+def _data(storage: Storage) -> str | None:
+    job = storage.run(lambda tx: get(tx, "J"))
+    return None if job is None else job.data
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error", "replace_if_done"])
+def test_a_free_jid_is_taken(storage: Storage, on_conflict: OnConflict) -> None:
+    assert _put(storage, on_conflict, "1")
+    assert _data(storage) == "1"
+
+
+@pytest.mark.parametrize(
+    ("on_conflict", "is_put"), [("replace", True), ("keep", False), ("replace_if_done", False)]
+)
+def test_a_waiting_job_is_replaced_only_if_that_is_wanted(
+    storage: Storage, on_conflict: OnConflict, is_put: bool
+) -> None:
+    _put(storage, "error", "1")
+
+    assert _put(storage, on_conflict, "2") is is_put
+    assert _data(storage) == ("2" if is_put else "1")
+
+
+def test_a_taken_jid_can_be_an_error(storage: Storage) -> None:
+    _put(storage, "error", "1")
+    before = storage.dump()
+
+    with pytest.raises(JobExists) as caught:
+        _put(storage, "error", "2")
+    assert (caught.value.argument, caught.value.value) == ("jid", "J")
+    assert storage.dump() == before
+
+
+@pytest.mark.parametrize(("on_conflict", "is_put"), [("keep", False), ("replace_if_done", True)])
+def test_a_complete_job_is_done(storage: Storage, on_conflict: OnConflict, is_put: bool) -> None:
+    _put(storage, "error", "1")
+    storage.run(lambda tx: popping.pop(tx, "q", "w", 1), 101)
+    storage.run(lambda tx: complete(tx, "J", "w", "q", "1"), 102)
+
+    assert _put(storage, on_conflict, "2") is is_put
+
+
+@pytest.mark.parametrize("on_conflict", ["keep", "replace_if_done"])
+def test_a_recurring_job_takes_its_jid(storage: Storage, on_conflict: OnConflict) -> None:
+    spec = RecurSpec("klass", "{}", 60.0, 0.0, 0.0, [], 0.0, 0.0)
+    storage.run(lambda tx: recurring.recur(tx, "q", "J", spec), 100)
+
+    assert not _put(storage, on_conflict, "2")
+    assert _data(storage) is None
+    with pytest.raises(JobExists):
+        _put(storage, "error", "2")
+
+
+def test_a_job_in_hand_that_is_replaced_is_lost_to_its_worker(storage: Storage) -> None:
+    _put(storage, "error", "1")
+    storage.run(lambda tx: popping.pop(tx, "q", "other", 1), 101)
+    _put(storage, "replace", "2")
+
+    with pytest.raises(Exception, match="not running"):
+        storage.run(lambda tx: locks.heartbeat(tx, "J", "other"), 103)
