@@ -84,10 +84,10 @@ class LuaCore:
         before = self.snapshot()
         self._state = None
         try:
-            reply: Reply = self._redis.evalsha(self._core, 0, *words)
+            reply: Reply = self._redis.evalsha(self._core, 0, *map(_bytes, words))
         except ResponseError as error:
             self.recorded()
-            self.restore(before)
+            self._restore(before)
             raise script_error(str(error)) from error
         return reply
 
@@ -116,13 +116,12 @@ class LuaCore:
             self._state = {key: _entry(kind, content) for key, kind, content in dump}
         return self._state
 
-    def restore(self, wanted: Snapshot) -> None:
-        """Make the database hold what a snapshot holds."""
+    def _restore(self, wanted: Snapshot) -> None:
+        """Make the database hold what it held before."""
         held = self.snapshot()
         with self._redis.pipeline() as pipe:
             for key in held.keys() | wanted.keys():
                 if held.get(key) != wanted.get(key):
-                    pipe.delete(key)
                     _write(pipe, key, wanted.get(key))
             pipe.execute()
         self._state = wanted
@@ -169,17 +168,24 @@ def _entry(kind: str, content: Any) -> dict[str, Any]:
 
 
 def _write(pipe: Any, key: str, entry: dict[str, Any] | None) -> None:
+    name = _bytes(key)
+    pipe.delete(name)
     if entry is None:
         return
     value = entry["value"]
     match entry["type"]:
         case "hash":
-            pipe.hset(key, mapping=value)
+            pipe.hset(name, mapping={_bytes(field): _bytes(text) for field, text in value.items()})
         case "zset":
-            pipe.zadd(key, {member: float(score) for member, score in value})
+            pipe.zadd(name, {_bytes(member): float(score) for member, score in value})
         case "list":
-            pipe.rpush(key, *value)
+            pipe.rpush(name, *map(_bytes, value))
         case "set":
-            pipe.sadd(key, *value)
+            pipe.sadd(name, *map(_bytes, value))
         case _:
-            pipe.set(key, value)
+            pipe.set(name, _bytes(value))
+
+
+def _bytes(text: str) -> bytes:
+    """Encode, for redis-py itself does not let lone surrogates through, which stand for no UTF-8."""
+    return text.encode("utf-8", "surrogateescape")

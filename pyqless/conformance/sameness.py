@@ -10,6 +10,7 @@ where heartbeat or fail have written it anew.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -168,9 +169,16 @@ def _data(state: Snapshot, key: str) -> str | None:
 
 def _same_error(call: Call, before: Snapshot, expected: str, got: str) -> bool:
     """Compare texts; the refusal of a cancel may name any dependent that the call does not name."""
+    expected, got = _received(expected), _received(got)
     return expected == got or any(
         {expected, got} <= _refusals(jid, before, call) for jid in call[2:] if call[0] == "cancel"
     )
+
+
+def _received(error: str) -> str:
+    """Give what is left of an error's text on the wire and, of what is no UTF-8, in redis-py."""
+    line = re.sub("[\r\n]", " ", error.partition("\0")[0])
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _refusals(jid: str, before: Snapshot, call: Call) -> set[str]:

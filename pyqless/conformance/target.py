@@ -36,6 +36,11 @@ class Target:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def damaged(self) -> int:
+        """How many damaged entries have been passed over so far, on which Lua would have broken down."""
+        return self._storage.metrics.damaged
+
     def call(self, *words: str) -> Reply:
         """
         Send a command as a client on the wire does.
