@@ -102,7 +102,8 @@ def acl_line(
     """
     Write the command that gives a user a role's rights, and takes all others away.
 
-    It is the same for all servers from Redis 6.2 on. The user keeps the passwords that it has.
+    It is the same for all servers from Redis 6.2 on, which is why a user's selectors, new in Redis 7, stay as
+    they are. So do its passwords.
 
     Args:
         user: its name; ``pyqless-`` and the role unless given.
