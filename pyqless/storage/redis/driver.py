@@ -64,13 +64,20 @@ def _until_done(
             failure: Exception = conflict
         except LinkLost as lost:
             failure = lost
+        except StoreUnavailable as unavailable:
+            # a store that has answered before may be about to come back
+            if not lane.has_answered:
+                raise
+            failure = unavailable
         else:
             storage.committed(attempt.tx)
             return _Done(value, moment)
         yield Pause(seconds)
-    if isinstance(failure, LinkLost):
-        raise StoreUnavailable(f"the connection keeps breaking: {failure}")
-    raise (yield from attempt.conflict(number + 1))
+    if isinstance(failure, Stale):
+        failure = yield from attempt.conflict(number + 1)
+    elif isinstance(failure, LinkLost):
+        failure = StoreUnavailable(f"the connection keeps breaking: {failure}")
+    raise failure
 
 
 class _Attempt:

@@ -80,6 +80,8 @@ class Lane:
     def __init__(self, keys: Keys, policy: Policy, metrics: Metrics) -> None:
         self.fence = keys.fence(os.urandom(8).hex())
         self.state = State.CLOSED
+        #: the store has been reached at least once
+        self.has_answered = False
         self._policy = policy
         self._metrics = metrics
         #: the number of the last transaction that was sent, and of the last one known to be committed
@@ -109,6 +111,7 @@ class Lane:
         except LinkLost:
             yield from self.close()
             raise
+        self.has_answered = True
         return replies
 
     def close(self) -> Steps[None]:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pyqless.errors import InvalidArgument
+
 __all__ = ["Pauses", "Policy"]
 
 #: seconds to wait before each further try; at its end it is time to give up
@@ -16,7 +18,12 @@ Pauses = Iterator[float]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """When to give up, and how to keep out of each other's way."""
+    """
+    When to give up, and how to keep out of each other's way.
+
+    Raises:
+        InvalidArgument: there would not be a single try.
+    """
 
     #: tries at most
     attempts: int = 100
@@ -30,6 +37,11 @@ class Policy:
     monotonic: Callable[[], float] = time.monotonic
     #: chance, from 0 to 1
     chance: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            text = f"attempts must be 1 at least, not {self.attempts!r}"
+            raise InvalidArgument(text, argument="attempts", value=self.attempts)
 
     def pauses(self) -> Pauses:
         """The pauses between tries, with full jitter."""
