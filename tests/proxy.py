@@ -166,6 +166,7 @@ class Proxy:
         with link.server, contextlib.suppress(OSError):
             while data := link.server.recv(65536):
                 if link.deaf:
+                    self._note("reply", data)
                     continue
                 fault = self._pass("reply", data, link.client)
                 link.deaf = fault is not None
@@ -178,19 +179,23 @@ class Proxy:
             link.client.shutdown(socket.SHUT_WR)
 
     def _pass(self, direction: Direction, data: bytes, sink: socket.socket) -> Fault | None:
+        self._note(direction, data)
         with self._lock:
             fault = self.choose(direction, data)
-            passing = data if fault is None else data[: fault.at]
-            if self.runs and self.runs[-1][0] == direction:
-                self.runs[-1] = (direction, self.runs[-1][1] + data)
-            else:
-                self.runs.append((direction, data))
+        passing = data if fault is None else data[: fault.at]
         pieces = (
             [passing[at : at + 1] for at in range(len(passing))] if self.in_bytes else [passing]
         )
         for piece in pieces:
             sink.sendall(piece)
         return fault
+
+    def _note(self, direction: Direction, data: bytes) -> None:
+        with self._lock:
+            if self.runs and self.runs[-1][0] == direction:
+                self.runs[-1] = (direction, self.runs[-1][1] + data)
+            else:
+                self.runs.append((direction, data))
 
     def _fail(self, link: _Link, fault: Fault, rest: bytes) -> None:
         if fault.action == "cut":
@@ -199,8 +204,9 @@ class Proxy:
         link.deaf = True
         if fault.action != "stall":
             link.client.shutdown(socket.SHUT_WR)
-        while data := link.client.recv(65536):
-            rest += data
+        with contextlib.suppress(ConnectionResetError):
+            while data := link.client.recv(65536):
+                rest += data
         if fault.action == "park" and fault.seconds is None:
             link.parked = rest
             return
