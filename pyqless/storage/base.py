@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from pyqless.core.effects import Factory
+from pyqless.core.effects import Command, Factory, Transition
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.storage.metrics import Metrics
+from pyqless.storage.parts import PACKET_COMMANDS, Part, batched, packets, parts_of_dump
 
 __all__ = ["AsyncStorage", "AsyncSubscription", "Clock", "Message", "Storage", "Subscription"]
 
@@ -116,6 +117,42 @@ class Storage(Described, ABC):
     def dump(self) -> dict[str, dict[str, Any]]:
         """All keys but pyqless's own, each with its ``type`` and ``value``; for tests and small stores."""
 
+    #: whether ``scan`` shows what was there at one instant; else what changes meanwhile may show or not
+    scans_one_instant: ClassVar[bool] = True
+
+    def scan(self) -> Generator[Part, None, None]:
+        """
+        All keys of the namespace but pyqless's own, each once, in the order of ``pyqless.storage.parts``.
+
+        Large keys come in parts, so that little of the store is held at once.
+        Others may have to wait until the scan is finished or closed.
+
+        Raises:
+            StoreCorrupted: a key is of a type that no storage here has.
+        """
+        yield from parts_of_dump(
+            {key: entry for key, entry in self.dump().items() if key.startswith(self.keys.prefix)}
+        )
+
+    def restore(self, parts: Iterable[Part]) -> None:
+        """
+        Add parts to what is there, in transactions of some size each.
+
+        Fields and members that are there already take the new texts and scores; lists grow.
+        A string is staged as the write SET, which no rule uses and every storage must know.
+
+        Raises:
+            StoreCorrupted: a key is of another type.
+            StorageError: the store is at fault; some of the parts may be there.
+        """
+        for packet in packets(parts):
+            self.run(_writing(packet))
+
+    def clear(self) -> None:
+        """Delete the keys of the namespace, pyqless's own included, in transactions of some size each."""
+        for keys in batched({part.key: None for part in self.scan()}, PACKET_COMMANDS):
+            self.run(_writing([("DEL", key) for key in keys]))
+
     @abstractmethod
     def flush(self) -> None:
         """Delete everything in the database, whosever it is."""
@@ -131,6 +168,16 @@ class Storage(Described, ABC):
         self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _writing(commands: list[Command]) -> Factory[None]:
+    def transition(tx: Transaction) -> Transition[None]:
+        tx.writes += commands
+        tx.blind += commands
+        return
+        yield
+
+    return transition
 
 
 class AsyncSubscription(ABC):

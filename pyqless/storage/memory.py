@@ -12,7 +12,7 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
@@ -30,6 +30,7 @@ from pyqless.storage.base import (
     Subscription,
     logger,
 )
+from pyqless.storage.parts import Part, in_bytes, parts_of
 
 __all__ = ["AsyncMemoryStorage", "MemoryStorage"]
 
@@ -77,6 +78,8 @@ class _Database:
             try:
                 if write[0] == "PUBLISH":
                     self._publish(write[1], write[2])
+                elif write[0] == "SET":
+                    self.keyspace.replace(write[1], write[2])
                 else:
                     self.keyspace.write(write)
             except (WrongType, NotAnInteger) as error:
@@ -193,6 +196,24 @@ class MemoryStorage(Storage):
                 for key, value in self._database.keyspace.dump().items()
                 if not key.startswith(self.keys.own)
             }
+
+    def scan(self) -> Generator[Part, None, None]:
+        """See ``Storage.scan``; other threads wait until it is finished or closed."""
+        with self._database.lock:
+            keyspace = self._database.keyspace
+            for key in sorted(self._names(), key=in_bytes):
+                if not key.startswith(self.keys.own):
+                    yield from parts_of(key, str(keyspace.type_of(key)), keyspace.data[key])
+
+    def clear(self) -> None:
+        """See ``Storage.clear``; all at once."""
+        with self._database.lock:
+            for key in self._names():
+                self._database.keyspace.write(("DEL", key))
+
+    def _names(self) -> list[str]:
+        names = self._database.keyspace.keys()
+        return [name for name in names if name.startswith(self.keys.prefix)]
 
     def flush(self) -> None:
         """See ``Storage.flush``."""

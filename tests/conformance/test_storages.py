@@ -34,7 +34,7 @@ def store(
     name = uuid.uuid4().hex
     kind, _, protocol = request.param.partition("-protocol")
     if kind == "sqlite":
-        url = f"sqlite://{tmp_path / name}"
+        url = f"sqlite:///{tmp_path / name}"
     elif kind in KINDS:
         try:
             url = f"{shared_server(kind, 'acl').url}?protocol={protocol}"

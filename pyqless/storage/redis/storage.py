@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from collections.abc import Generator
 from typing import Any, TypeVar, cast
 
 import redis
@@ -13,7 +14,8 @@ import redis
 from pyqless.core.effects import Factory
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import Clock, Storage, Subscription
-from pyqless.storage.redis import dumping
+from pyqless.storage.parts import Part
+from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.policy import Policy
@@ -151,6 +153,16 @@ class RedisStorage(Storage):
     def dump(self) -> dict[str, dict[str, Any]]:
         """See ``Storage.dump``."""
         return dumping.dump(self.client(), leave_out=self.keys.own)
+
+    scans_one_instant = False
+
+    def scan(self) -> Generator[Part, None, None]:
+        """See ``Storage.scan``."""
+        return scanning.scan(self)
+
+    def clear(self) -> None:
+        """See ``Storage.clear``."""
+        scanning.clear(self)
 
     def flush(self) -> None:
         """See ``Storage.flush``."""

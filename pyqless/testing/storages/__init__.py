@@ -20,6 +20,7 @@ from pyqless.testing.storages import (
     conflicts,
     keeping,
     messages,
+    moving,
     reading,
     writing,
 )
@@ -38,6 +39,7 @@ CHECKS: Final = (
     *chains.CHECKS,
     *messages.CHECKS,
     *keeping.CHECKS,
+    *moving.CHECKS,
 )
 
 

@@ -33,8 +33,12 @@ T = TypeVar("T")
 #: seconds after which what should come at once has not come
 PATIENCE: Final = 30.0
 
-#: what a store on Redis takes to give up after a few attempts
-IMPATIENT: Final = {"policy": Policy(attempts=3, base=0.0)}
+_FEW_ATTEMPTS: Final = {"policy": Policy(attempts=3, base=0.0)}
+#: what the storages take to give up soon, by the schemes of their URLs
+IMPATIENT: Final[dict[str, dict[str, Any]]] = {
+    **dict.fromkeys(("redis", "rediss", "unix", "fakeredis"), _FEW_ATTEMPTS),
+    "sqlite": {"timeout": 0.05},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +59,10 @@ class Store:
     @classmethod
     def at(cls, url: str) -> Self:
         """The store that a URL means, the same one whenever it is opened."""
-        is_redis = urlsplit(url).scheme in ("redis", "rediss", "unix", "fakeredis")
         return cls(
             blocking=partial(open_storage, url),
             asyncio=partial(open_async_storage, url),
-            impatient=IMPATIENT if is_redis else {},
+            impatient=IMPATIENT.get(urlsplit(url).scheme, {}),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyqless.core.effects import Command
 
-__all__ = ["FILLED", "MISSING", "READS", "TEXTS"]
+__all__ = ["FILLED", "MISSING", "READS", "SCORED", "TEXTS", "TIED"]
 
 #: Empty; with a NUL; no UTF-8; beyond 16 bits; numbers in forms that others would tidy up; wildcards.
 TEXTS: Final = ("", "a\0b", "\udcff\udc80", "\U0001f600", "007", "1.0", "1e3", "%_*?[a]\n")
