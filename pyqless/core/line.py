@@ -18,7 +18,7 @@ from pyqless.core.candidates import (
     set_aside,
 )
 from pyqless.core.effects import Command, Replies, Transition
-from pyqless.core.locks import expire
+from pyqless.core.locks import Expired, expire
 from pyqless.core.places import promote
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Stale, Transaction
@@ -105,12 +105,14 @@ class Line:
         for place, candidate in self._expired():
             job = candidate.job
             try:
-                if expire(job, self.queue, self.settings, candidate.tracked):
-                    free.append(candidate)
-                elif job.fields.get("state") == "failed":
-                    self._failed.add(job.jid)
+                expired = expire(job, self.queue, self.settings, candidate.tracked)
             except CorruptedJob as fault:
                 self._set_aside(place, fault)
+                continue
+            if expired is Expired.FREE:
+                free.append(candidate)
+            elif expired is Expired.FAILED:
+                self._failed.add(job.jid)
         return free
 
     def _expired(self) -> Iterator[tuple[Place, Candidate]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from enum import Enum, auto
 
 from pyqless.core import failures, lua, places, records, statistics
 from pyqless.core.effects import Transition
@@ -14,7 +15,7 @@ from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
 from pyqless.errors import JobNotFound, NotRunning
 
-__all__ = ["expire", "heartbeat", "hold", "timeout"]
+__all__ = ["Expired", "expire", "heartbeat", "hold", "timeout"]
 
 _HISTORY = ("max-job-history",)
 
@@ -103,7 +104,18 @@ def _time_out(job: StoredJob, settings: Settings) -> None:
 # -- expiring ---------------------------------------------------------------------------------
 
 
-def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None) -> bool:
+class Expired(Enum):
+    """What becomes of a job whose lock has expired."""
+
+    #: its worker has been told, and has the grace period left
+    TOLD = auto()
+    #: it can be handed to another worker now
+    FREE = auto()
+    #: its retries were exhausted
+    FAILED = auto()
+
+
+def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None) -> Expired:
     """
     Deal with an expired lock that pop has met in a queue (invalidate_locks in queue.lua).
 
@@ -113,9 +125,6 @@ def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None
     Args:
         settings: ``grace-period`` (0 or less: none), and those of histories.
         tracked: whether the job is tracked, and since when.
-
-    Returns:
-        bool: whether the job can be handed to another worker now.
 
     Raises:
         CorruptedJob: the job's fields make no sense; nothing has been staged.
@@ -139,7 +148,8 @@ def expire(job: StoredJob, queue: str, settings: Settings, tracked: float | None
         job.spend_retry()
     if exhausted:
         _exhaust(job, queue, worker, group, settings, tracked)
-    return taken and not exhausted
+        return Expired.FAILED
+    return Expired.FREE if taken else Expired.TOLD
 
 
 def _exhaust(

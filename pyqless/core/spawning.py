@@ -48,6 +48,8 @@ def spawn(
     """
     runs: list[_Run] = []
     for (jid, moment), row in due:
+        if len(runs) >= wanted:
+            break
         place = Place(tx.keys.recur(queue), jid, moment)
         try:
             runs += _plan(tx, place, _checked(tx, jid, row), wanted - len(runs))
@@ -90,10 +92,10 @@ def _moments(parent: RecurringJob, next_run: float, now: float, wanted: int) -> 
     moment = lua.floor(next_run)
     interval = parent.number("interval")
     backlog = parent.number("backlog", 0.0)
-    if backlog != 0 and now != moment:
-        if interval == 0:
-            # the core divides by it here, and gets a next run that is no number and never due
-            return
+    if backlog != 0 and interval == 0 and now != moment:
+        # the core divides by it here, and gets a next run that is no number and never due
+        return
+    if backlog != 0 and interval != 0:
         overdue = (now - moment) / interval
         if overdue > backlog:
             moment += lua.ceil(overdue - backlog) * interval

@@ -113,14 +113,11 @@ class Sampler:
 
 
 def _bin(seconds: float) -> str:
-    whole = math.floor(seconds)
-    if whole < 60:
-        return f"s{whole}"
-    if whole < 3600:
-        return f"m{whole // 60}"
-    if whole < 86400:
-        return f"h{whole // 3600}"
-    return f"d{whole // 86400}"
+    whole = lua.floor(seconds)
+    for unit, size, end in (("s", 1, 60), ("m", 60, 3600), ("h", 3600, 86400)):
+        if whole < end:
+            return unit + lua.concat(whole // size)
+    return "d" + lua.concat(whole // 86400)
 
 
 def stats(tx: Transaction, queue: str, date: float) -> Transition[Statistics]:

@@ -462,6 +462,13 @@ def test_pop_promotes_what_is_due(core: Target, example: Example) -> None:
         holds={"ql:q:q-recur": {"R": 100.0}, "ql:r:R": {"count": "0"}},
     ),
     Example(
+        "queue.lua: check_recurring, a backlog below zero makes none at the very moment either",
+        "pop 100 q worker 9",
+        after=["recur 100 q R klass {} interval 10 0 backlog -1"],
+        reply={},
+        holds={"ql:q:q-recur": {"R": 100.0}, "ql:r:R": {"count": "0"}},
+    ),
+    Example(
         "C11: the number of children goes on after recur",
         "pop 205 q worker 9",
         after=[RECURRING, "pop 105 q worker 1", "recur 200 q R klass {} interval 10 0"],
@@ -680,6 +687,25 @@ def test_peek(core: Target, example: Example) -> None:
             "put 120 me q J klass {} 0",
         ],
         reply=jids("J"),
+    ),
+    Example(
+        "C8: one whose worker is told keeps its place in work, though it has failed elsewhere before",
+        "pop 200 q other 1",
+        after=[
+            "config.set 90 grace-period 0",
+            "put 90 me p R-1 klass {} 0 retries 0",
+            "recur 100 q R klass {} interval 1000 0 priority 1",
+            # R-1 stands in the work of both queues, and now belongs to q
+            "peek 100 q 1",
+            "pop 100 p worker 1",
+            "heartbeat 100 R-1 worker",
+            # so does its lock; in p its retries are exhausted
+            "pop 170 p other 1",
+            "config.set 180 grace-period 10",
+            "put 190 me q J klass {} 0",
+        ],
+        reply=[Like(jid="R-1", state="running")],
+        holds={"ql:q:q-work": {"J": score(0, 190)}, "ql:q:q-locks": {"R-1": 260.0}},
     ),
     Example(
         "C8: a promoted job that stands in work already changes its place there",
