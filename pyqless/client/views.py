@@ -9,7 +9,7 @@ from pyqless.client import payload
 from pyqless.client.caller import Caller
 from pyqless.client.plain import plain, plain_number
 from pyqless.core import lua, models
-from pyqless.core.fields import Fields
+from pyqless.core.fields import Fields, Tags
 
 __all__ = ["Failure", "JobPage", "JobView", "QueueView", "RecurringJobView", "TrackedJobs"]
 
@@ -140,7 +140,7 @@ class _Handle(Generic[C]):
     def _note(self, **fields: str) -> None:
         self._fields = Fields.of(self.jid, {**self._fields.fields, **fields})
 
-    def _tagged(self, tags: list[str | float]) -> list[str]:
+    def _tagged(self, tags: Tags) -> list[str]:
         self._note(tags=lua.encode(tags))
         return self.tags
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from pyqless.core import lua
 from pyqless.errors import CorruptedJob
 
-__all__ = ["Fields", "Tags", "names_of"]
+__all__ = ["Fields", "Tags", "names_of", "with_more"]
 
 #: What stands for a job's tags: a list of them, or an object, which the core takes for an empty list
 #: but keeps, and shows, as it is.
@@ -93,3 +93,10 @@ class Fields:
 def names_of(tags: Tags) -> list[str | float]:
     """The tags that a job bears."""
     return [] if isinstance(tags, dict) else tags
+
+
+def with_more(tags: Tags, new: Iterable[str]) -> Tags:
+    """Tags and further ones; in an object these stand under their numbers, as Lua writes them."""
+    if tags and isinstance(tags, dict):
+        return tags | {str(number): tag for number, tag in enumerate(new, 1)}
+    return [*names_of(tags), *new]

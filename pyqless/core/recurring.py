@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pyqless.core import lua
 from pyqless.core.effects import Transition
+from pyqless.core.fields import Tags, names_of, with_more
 from pyqless.core.models import RecurringJob
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob, InvalidArgument, RecurringJobNotFound
@@ -76,20 +77,21 @@ def get(tx: Transaction, jid: str) -> Transition[RecurringJob | None]:
     return RecurringJob(fields) if "jid" in fields else None
 
 
-def tag(tx: Transaction, jid: str, new: list[str]) -> Transition[list[str | float]]:
+def tag(tx: Transaction, jid: str, new: list[str]) -> Transition[Tags]:
     """
     Add tags to a recurring job, for the jobs that it will make; one named twice is added twice.
 
     Returns:
-        list: all its tags.
+        all its tags.
 
     Raises:
         RecurringJobNotFound: there is no such recurring job.
     """
     present = yield from _tags(tx, jid, "Tag")
-    present += [tag for tag in new if tag not in present]
-    tx.hset(tx.keys.recurring_job(jid), "tags", lua.encode(present))
-    return present
+    known = names_of(present)
+    changed = with_more(present, [tag for tag in new if tag not in known])
+    tx.hset(tx.keys.recurring_job(jid), "tags", lua.encode(changed))
+    return changed
 
 
 def untag(tx: Transaction, jid: str, old: list[str]) -> Transition[list[str | float]]:
@@ -102,17 +104,18 @@ def untag(tx: Transaction, jid: str, old: list[str]) -> Transition[list[str | fl
     Raises:
         RecurringJobNotFound: there is no such recurring job.
     """
-    kept = [tag for tag in (yield from _tags(tx, jid, "Untag")) if tag not in old]
+    present = yield from _tags(tx, jid, "Untag")
+    kept = [tag for tag in names_of(present) if tag not in old]
     tx.hset(tx.keys.recurring_job(jid), "tags", lua.encode(kept))
     return kept
 
 
-def _tags(tx: Transaction, jid: str, call: str) -> Transition[list[str | float]]:
+def _tags(tx: Transaction, jid: str, call: str) -> Transition[Tags]:
     key = tx.keys.recurring_job(jid)
     (text,) = yield from tx.read(("HGET", key, "tags"), last=True)
     if text is None:
         raise not_found(jid, f"{call}(): Job {jid} does not exist")
-    return RecurringJob({"jid": jid, "tags": text}).tag_list()
+    return RecurringJob({"jid": jid, "tags": text}).kept_tags()
 
 
 def not_found(jid: str, lua_text: str) -> RecurringJobNotFound:

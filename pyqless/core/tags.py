@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pyqless.core import lua
 from pyqless.core.effects import Transition
+from pyqless.core.fields import Tags, names_of, with_more
 from pyqless.core.paging import limits, page
 from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
@@ -38,22 +39,23 @@ def unindex(tx: Transaction, jid: str, tags: Iterable[str | float]) -> None:
         tx.zincrby(tx.keys.tag_counts, -1, lua.argument(tag))
 
 
-def add(tx: Transaction, jid: str, tags: list[str]) -> Transition[list[str | float]]:
+def add(tx: Transaction, jid: str, tags: list[str]) -> Transition[Tags]:
     """
     Add tags to a job.
 
     Returns:
-        list: all its tags.
+        all its tags.
 
     Raises:
         JobNotFound: there is no such job.
     """
     job = yield from _tagged_job(tx, jid)
-    present = job.tag_list()
-    present += [tag for tag in dict.fromkeys(tags) if tag not in present]
+    present = job.kept_tags()
+    known = names_of(present)
+    changed = with_more(present, [tag for tag in dict.fromkeys(tags) if tag not in known])
     index(tx, jid, tags)
-    job.set("tags", lua.encode(present))
-    return present
+    job.set("tags", lua.encode(changed))
+    return changed
 
 
 def remove(tx: Transaction, jid: str, tags: list[str]) -> Transition[list[str | float]]:

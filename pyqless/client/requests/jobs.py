@@ -26,6 +26,7 @@ from pyqless.core import (
 from pyqless.core import tags as tagging
 from pyqless.core.completing import Next
 from pyqless.core.effects import Factory, Transition
+from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
 from pyqless.core.models import Job as Seen
 from pyqless.core.tags import Tagged
@@ -198,7 +199,7 @@ def set_priority(job: Job, priority: float) -> Factory[float]:
     return partial(jobs.set_priority, jid=job.jid, priority=number)
 
 
-def tag(job: Job, names: Iterable[str]) -> Factory[list[str | float]]:
+def tag(job: Job, names: Iterable[str]) -> Factory[Tags]:
     """See ``Job.tag``."""
     return partial(tagging.add, jid=job.jid, tags=checks.names("tags", names, least=1))
 

@@ -12,6 +12,7 @@ from pyqless.client.requests.effects import telling
 from pyqless.client.views import RecurringJobView
 from pyqless.core import lua, recurring
 from pyqless.core.effects import Factory, Transition
+from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
 from pyqless.core.models import RecurringJob as Seen
 from pyqless.core.transaction import Transaction
@@ -73,7 +74,7 @@ def update(
     return telling(Keys.recurring_job, job.jid, change)
 
 
-def tag(job: RecurringJob, names: Iterable[str]) -> Factory[list[str | float]]:
+def tag(job: RecurringJob, names: Iterable[str]) -> Factory[Tags]:
     """See ``RecurringJob.tag``."""
     return partial(recurring.tag, jid=job.jid, new=checks.names("tags", names, least=1))
 

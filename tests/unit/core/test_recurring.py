@@ -301,6 +301,12 @@ TAGGED = """recur 100 q R klass {} interval 10 5 tags '["a"]'"""
         after=[TAGGED],
         reply='["a","b","b"]',
     ),
+    Example(
+        "recurring.lua: tag, to an object",
+        "recur.tag 110 R b",
+        after=["""recur 100 q R klass {} interval 10 5 tags '{"a": "b"}'"""],
+        reply={"a": "b", "1": "b"},
+    ),
     Example("recurring.lua: tag, none", "recur.tag 110 R", after=[RECUR], reply="{}", changes={}),
     Example(
         "recurring.lua: tag, no recurring job",

@@ -38,6 +38,20 @@ TAGGED = """put 100 me q J klass {} 0 tags '["a", "b"]'"""
         holds={"ql:tags": {"a": 1.0, "b": 1.0, "c": 2.0}},
     ),
     Example(
+        "base.lua: tag add, to an object",
+        "tag 110 add J b c",
+        after=["""put 100 me q J klass {} 0 tags '{"a": "b"}'"""],
+        reply={"a": "b", "1": "b", "2": "c"},
+        holds={"ql:j:J": {"tags": {"a": "b", "1": "b", "2": "c"}}, "ql:tags": {"b": 1.0, "c": 1.0}},
+    ),
+    Example(
+        "base.lua: tag add, nothing, to an object",
+        "tag 110 add J",
+        after=["""put 100 me q J klass {} 0 tags '{"a": "b"}'"""],
+        reply={"a": "b"},
+        changes={},
+    ),
+    Example(
         "base.lua: tag add, to none",
         "tag 110 add J ''",
         after=["put 100 me q J klass {} 0"],
@@ -86,6 +100,12 @@ def test_tag_add(core: Target, example: Example) -> None:
         after=["""put 100 me q J klass {} 0 tags '["a", "b", "a"]'"""],
         reply='["b"]',
         holds={"ql:tags": {"a": 1.0, "b": 1.0}},
+    ),
+    Example(
+        "base.lua: tag remove, nothing is left of an object",
+        "tag 110 remove J x",
+        after=["""put 100 me q J klass {} 0 tags '{"a": "b"}'"""],
+        reply="{}",
     ),
     Example(
         "base.lua: tag remove, a number is no text",
