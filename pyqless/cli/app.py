@@ -12,7 +12,7 @@ import typer
 from redis import RedisError
 
 from pyqless import __version__
-from pyqless.cli import conformance, doctor
+from pyqless.cli import conformance, doctor, moving
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, QlessError
 
@@ -25,6 +25,9 @@ app = typer.Typer(
     epilog="Exit status: 0 done, or yes; 1 not done, or no; 2 wrong usage.",
 )
 app.command("doctor")(doctor.doctor)
+app.command("dump")(moving.dump)
+app.command("load")(moving.load)
+app.command("diff")(moving.diff)
 app.add_typer(conformance.app, name="conformance")
 
 
