@@ -72,16 +72,17 @@ def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
 
 def _plan(tx: Transaction, place: Place, parent: RecurringJob, wanted: int) -> list[_Run]:
     """The runs that are due; the parent's count and next run move on."""
+    moments = list(_moments(parent, place.score, tx.now, wanted))
+    if not moments:
+        return []
     for name in ("klass", "data"):
         parent.text(name)
     for name in ("priority", "retries"):
         parent.number(name)
     parent.tag_list()
     first = parent.whole("count") + 1
-    moments = list(_moments(parent, place.score, tx.now, wanted))
-    if moments:
-        tx.hincrby(tx.keys.recurring_job(parent.jid), "count", len(moments))
-        tx.zadd(place.key, moments[-1] + parent.number("interval"), parent.jid)
+    tx.hincrby(tx.keys.recurring_job(parent.jid), "count", len(moments))
+    tx.zadd(place.key, moments[-1] + parent.number("interval"), parent.jid)
     return [
         _Run(parent, f"{parent.jid}-{number}", moment)
         for number, moment in enumerate(moments, first)

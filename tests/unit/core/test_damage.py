@@ -415,6 +415,14 @@ def test_a_damaged_recurring_job_that_is_not_reached_stays_as_it_is(core: Target
     assert damaged(core) == 0
 
 
+def test_a_damaged_recurring_job_that_makes_none_stays_as_it_is(core: Target) -> None:
+    """queue.lua: check_recurring, with a backlog below zero."""
+    run(core, "recur 95 q S klass {} interval 10 0 tags 17 backlog -1")
+    assert pop(core, 100, 2) == []
+    assert content(core.snapshot(), "ql:q:q-recur") == {"S": 95.0}
+    assert damaged(core) == 0
+
+
 def test_an_interval_of_0_with_a_backlog_makes_nothing(core: Target) -> None:
     """queue.lua: check_recurring divides by it; the next run is then no number and never due."""
     run(core, "recur 100 q R klass {} interval 10 0 backlog 1")
