@@ -130,11 +130,20 @@ class _Attempt:
             return []
         if len(reads) > 1:
             outcome = yield from lane.execute(reads, before=(*leave, ("MULTI",)))
+            if outcome.fault is not None and outcome.fault.value == "OOM":
+                return (yield from self._guarded_snapshot(reads))
             return _results(outcome)
         replies = yield from lane.exchange(*leave, *reads)
         yield from lane.require_ok(leave, replies[: len(leave)])
         lane.state = State.IDLE
         return replies[len(leave) :]
+
+    def _guarded_snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
+        """As ``_snapshot`` where servers up to 7.2, out of memory, queue nothing, not even reads."""
+        watch = ("WATCH", *dict.fromkeys(read[1] for read in reads))
+        outcome = yield from self._lane.execute((), before=(watch, *reads, ("MULTI",)))
+        _results(outcome)
+        return list(outcome.before[1:-1])
 
     def _read_on(self, batch: Batch) -> Steps[Replies]:
         """Guard, read, and open the commit if this is the last batch."""

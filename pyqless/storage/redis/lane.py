@@ -11,6 +11,7 @@ succeed, and tells which transaction was the last.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -65,6 +66,8 @@ class Outcome(NamedTuple):
     kind: Kind
     replies: list[Any]
     fault: StorageError | None = None
+    #: the replies to what stood before it in the packet
+    before: Sequence[Any] = ()
 
 
 class Lane:
@@ -159,7 +162,7 @@ class Lane:
         self.state = State.IDLE
         results = replies[-1]
         if isinstance(results, list):
-            return Outcome(Kind.COMMITTED, results)
+            return Outcome(Kind.COMMITTED, results, before=replies[: len(before)])
         if results is None:
             return Outcome(Kind.CONFLICT, [])
         yield from self.close()
