@@ -72,7 +72,8 @@ class Proxy:
     """
 
     def __init__(self, port: int) -> None:
-        self._target = ("127.0.0.1", port)
+        #: the server's port; connections that are made later go to the one that it is set to
+        self.target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         #: what has passed since ``watch``: a run of bytes in one direction, then one in the other, ...
@@ -145,7 +146,11 @@ class Proxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(self._target)
+                try:
+                    server = socket.create_connection(("127.0.0.1", self.target))
+                except OSError:
+                    client.close()
+                    continue
                 for side in (client, server):
                     side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 link = _Link(client, server)
