@@ -344,7 +344,7 @@ def test_a_connection_that_keeps_breaking_changes_nothing(
 
 class Chaos:
     """
-    Lives of jobs, by several clients, while one in five commits goes wrong.
+    Lives of jobs, by several clients at one moment, while one in five commits goes wrong.
 
     What each client was told is written down, and compared with the store in the end.
     """
@@ -377,27 +377,27 @@ class Chaos:
     def live(self, client: int, jobs: int) -> None:
         with RedisStorage(self._url) as storage:
             for number in range(jobs):
-                jid, now = f"{client}-{number}", number + 1
-                assert run(storage, f"put {now} me q {jid} klass {{}} 0") == jid
+                jid = f"{client}-{number}"
+                assert run(storage, f"put 1 me q {jid} klass {{}} 0") == jid
                 self._note("put", jid)
-                for popped in run(storage, f"pop {now} q w{client} 1"):
+                for popped in run(storage, f"pop 1 q w{client} 1"):
                     self._note("popped", popped)
-                    self._end(storage, now, popped, f"w{client}")
+                    self._end(storage, popped, f"w{client}")
 
-    def _end(self, storage: Storage, now: int, jid: str, worker: str) -> None:
-        run(storage, f"heartbeat {now} {jid} {worker}")
+    def _end(self, storage: Storage, jid: str, worker: str) -> None:
+        run(storage, f"heartbeat 1 {jid} {worker}")
         fate = self._random.choice(["complete", "complete", "fail", "retry", "timeout"])
         if fate == "complete":
-            run(storage, f"complete {now} {jid} {worker} q {{}}")
+            run(storage, f"complete 1 {jid} {worker} q {{}}")
             self._note("done", jid)
         elif fate == "fail":
-            run(storage, f"fail {now} {jid} {worker} g message")
+            run(storage, f"fail 1 {jid} {worker} g message")
             self._note("failed", jid)
         elif fate == "retry":
-            run(storage, f"retry {now} {jid} q {worker}")
+            run(storage, f"retry 1 {jid} q {worker}")
             self._note("retried", jid)
         else:
-            run(storage, f"timeout {now} {jid}")
+            run(storage, f"timeout 1 {jid}")
             self._note("timed-out", jid)
 
     def _note(self, event: str, jid: str) -> None:
