@@ -132,11 +132,10 @@ class Line:
         """
         if need == 0:
             return []
-        heads = self._heads.first(need)
         recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
         children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.settings)
         self._found |= {jid: found for jid, (_, found) in children.items()}
-        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(heads)
+        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(need)
         order = yield from self._order(added, need)
         unseen = [jid for jid, _ in order if jid not in self._found]
         if unseen:
@@ -146,9 +145,10 @@ class Line:
         usable = [self._usable(Place(work, *entry)) for entry in order]
         return [candidate for candidate in usable if candidate]
 
-    def _promoted(self, heads: Heads) -> dict[str, float]:
+    def _promoted(self, need: int) -> dict[str, float]:
         scores = {}
-        for jid, due in heads.scheduled:
+        scheduled = [entry for entry in self._heads.scheduled if entry[0] not in self._failed]
+        for jid, due in scheduled if need < 0 else scheduled[:need]:
             found = self._found[jid]
             try:
                 if isinstance(found, StoreCorrupted):

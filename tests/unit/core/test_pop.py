@@ -675,6 +675,19 @@ def test_peek(core: Target, example: Example) -> None:
         },
     ),
     Example(
+        "queue.lua: invalidate_locks, one that has failed is taken out of scheduled too",
+        "pop 200 q other 9",
+        after=[
+            "config.set 90 grace-period 0",
+            "put 95 me q R-1 klass {} 50",
+            "recur 100 q R klass {} interval 1000 0 retries 0",
+            "pop 100 q worker 1",
+            "put 110 me q J klass {} 10",
+        ],
+        reply=jids("J"),
+        holds={"ql:j:R-1": {"state": "failed"}, "ql:q:q-scheduled": None, "ql:q:q-work": None},
+    ),
+    Example(
         "C8: one that has failed makes room for the next in work",
         "pop 200 q other 1",
         after=[
