@@ -12,11 +12,12 @@ from pyqless.storage.base import AsyncStorage, Clock, Storage
 from pyqless.storage.fakeredis import open_async_fakeredis, open_fakeredis
 from pyqless.storage.memory import AsyncMemoryStorage, MemoryStorage
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
+from pyqless.storage.sqlite import open_async_sqlite, open_sqlite
 
 __all__ = ["SCHEMES", "open_async_storage", "open_storage"]
 
 #: what a URL may begin with
-SCHEMES = ("memory", "redis", "rediss", "unix", "fakeredis")
+SCHEMES = ("memory", "redis", "rediss", "unix", "fakeredis", "sqlite")
 
 
 def open_storage(
@@ -31,7 +32,8 @@ def open_storage(
     Open the storage that a URL means.
 
     Args:
-        url: ``memory://``, ``redis://``, ``rediss://``, ``unix://`` or ``fakeredis://``.
+        url: ``memory://``, ``redis://``, ``rediss://``, ``unix://``, ``fakeredis://``, or ``sqlite:///`` and the
+            path of a file.
         connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
         namespace: what stands before the first colon of every key.
         clock: gives the moment of calls that bring none, Unix time in seconds.
@@ -48,6 +50,8 @@ def open_storage(
             return MemoryStorage(str(url), **common)
         case "fakeredis":
             return open_fakeredis(str(url), **common)
+        case "sqlite":
+            return open_sqlite(str(url), **common)
         case _:
             return RedisStorage(url, **common)
 
@@ -69,12 +73,17 @@ def open_async_storage(
             return AsyncMemoryStorage(str(url), **common)
         case "fakeredis":
             return open_async_fakeredis(str(url), **common)
+        case "sqlite":
+            return open_async_sqlite(str(url), **common)
         case _:
             return AsyncRedisStorage(url, **common)
 
 
 def _scheme(url: str | None) -> str:
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    try:
+        scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    except ValueError as error:
+        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise InvalidArgument(f"url must begin with one of {known}", argument="url")

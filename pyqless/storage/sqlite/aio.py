@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""``sqlite://`` for asyncio: SQLite waits for locks and disks, so it does that in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from pyqless.core.effects import Factory
+from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
+from pyqless.storage.sqlite.storage import SqliteStorage
+from pyqless.storage.sqlite.subscription import AsyncSqliteSubscription
+
+__all__ = ["AsyncSqliteStorage"]
+
+T = TypeVar("T")
+
+
+class AsyncSqliteStorage(AsyncStorage):
+    """
+    As ``SqliteStorage``, for the tasks of one loop.
+
+    Transitions run in threads of the storage's own, so they never hold up the loop. A call that is cancelled while
+    its transition runs is carried out all the same; only its result is lost.
+
+    Args:
+        lanes: how many calls to carry out at once; one writes while others wait for the disk, or look.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        namespace: str = "ql",
+        clock: Clock = time.time,
+        timeout: float | None = None,
+        synchronous: str | None = None,
+        lanes: int = 4,
+    ) -> None:
+        super().__init__(url, namespace, clock)
+        self._storage = SqliteStorage(
+            url, namespace=namespace, clock=clock, timeout=timeout, synchronous=synchronous
+        )
+        self.metrics = self._storage.metrics
+        self._executor = ThreadPoolExecutor(lanes, thread_name_prefix="pyqless-sqlite")
+
+    async def run(self, transition: Factory[T], now: float | None = None) -> T:
+        """See ``AsyncStorage.run``."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._storage.run, transition, now)
+
+    async def subscribe(self, *channels: str) -> AsyncSubscription:
+        """See ``AsyncStorage.subscribe``."""
+        return await AsyncSqliteSubscription.open(self._executor, self._storage.file, channels)
+
+    async def close(self) -> None:
+        """See ``AsyncStorage.close``; calls that are running are waited for."""
+        await asyncio.to_thread(self._executor.shutdown)
+        await asyncio.to_thread(self._storage.close)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""A connection and what belongs to it; it carries out one transaction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import apsw
+
+from pyqless.storage.sqlite import statements as sql
+from pyqless.storage.sqlite.keyspace import StoredKeyspace
+from pyqless.storage.sqlite.listeners import Listener, listeners_in, store
+from pyqless.storage.sqlite.log import LogFile
+
+__all__ = ["Lane"]
+
+
+class Lane:
+    """
+    One transaction at a time.
+
+    Args:
+        connection: the lane's own from now on.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        cursor = connection.cursor()
+        self.execute: Callable[..., Any] = cursor.execute
+        self.keyspace = StoredKeyspace(cursor)
+        self._listeners: list[Listener] | None = None
+        self._version = -1
+        self._log: LogFile | None = None
+
+    def begin(self, statement: str) -> None:
+        """
+        Begin a transaction, and forget what others have changed since the last one.
+
+        Raises:
+            apsw.BusyError: others write, or the file is just being opened or closed.
+        """
+        self.execute(statement)
+        try:
+            version = self.execute(sql.VERSION).get
+        except BaseException:
+            self.roll_back()
+            raise
+        if version != self._version:
+            self.forget()
+            self._version = version
+
+    def commit(self) -> None:
+        """Commit the transaction, with what the keyspace has not written yet."""
+        self.keyspace.save()
+        self.execute(sql.COMMIT)
+
+    def roll_back(self) -> None:
+        """Undo the transaction."""
+        self.forget()
+        # after some errors SQLite has done it already
+        if self.connection.in_transaction:
+            self.execute(sql.ROLLBACK)
+
+    def forget(self) -> None:
+        """Forget what was read."""
+        self.keyspace.forget()
+        self._listeners = None
+
+    def publish(self, messages: Iterable[tuple[str, str]]) -> list[Listener]:
+        """
+        Put messages where those who listen find them after the commit.
+
+        Args:
+            messages: (channel, data).
+
+        Returns:
+            list: whom to wake then.
+        """
+        if self._listeners is None:
+            self._listeners = listeners_in(self.connection)
+        return store(self.connection, self._listeners, messages) if self._listeners else []
+
+    def log(self) -> LogFile:
+        """The log's file; there is one once something has been written."""
+        if self._log is None:
+            self._log = LogFile(self.connection)
+        return self._log
+
+    def close(self, *, tidily: bool = True) -> None:
+        """
+        Close the connection.
+
+        Args:
+            tidily: let the last one move the log's content into the file, and remove the log.
+        """
+        if self._log is not None:
+            self._log.close()
+        if not tidily:
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self.connection.close()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Which file a URL means, and what it says about it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pyqless.errors import InvalidArgument
+
+__all__ = ["Options", "locate"]
+
+_DURABLE: Final = {"full": True, "normal": False}
+
+
+class Options(NamedTuple):
+    """What can be said about a file, in its URL or beside it."""
+
+    #: seconds
+    timeout: float = 10.0
+    #: ``full`` or ``normal``
+    synchronous: str = "full"
+
+    @property
+    def durable(self) -> bool:
+        """Whether a commit is on the disk before the call returns."""
+        return _DURABLE[self.synchronous]
+
+
+def locate(url: str, **options: Any) -> tuple[str, Options]:
+    """
+    Find the file and the options.
+
+    Args:
+        options: those of ``Options`` that are not None count for more than the URL's.
+
+    Returns:
+        tuple: the absolute path, and the options.
+
+    Raises:
+        InvalidArgument: there is no path, or an option is unknown or makes no sense.
+    """
+    parts = urlsplit(url)
+    path = unquote(parts.path[1:], errors="surrogateescape")
+    if parts.netloc or parts.fragment or not path or path == ":memory:" or "\0" in path:
+        raise InvalidArgument(
+            f"url must be sqlite:/// and the path of a file, not {url!r};"
+            " for a queue in this process alone there is memory://",
+            argument="url",
+            value=url,
+        )
+    given: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
+    given |= {name: value for name, value in options.items() if value is not None}
+    return str(Path(path).absolute()), _options(given)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    if unknown := given.keys() - set(Options._fields):
+        name = min(unknown)
+        raise InvalidArgument(
+            f"sqlite:// knows no option {name!r}", argument=name, value=given[name]
+        )
+    options = Options(**given)
+    if options.synchronous not in _DURABLE:
+        raise InvalidArgument(
+            f"synchronous must be 'full' or 'normal', not {options.synchronous!r}",
+            argument="synchronous",
+            value=options.synchronous,
+        )
+    return options._replace(timeout=_seconds(options.timeout))
+
+
+def _seconds(timeout: float | str) -> float:
+    try:
+        seconds = float(timeout)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise InvalidArgument(
+            f"timeout must be a number of seconds, not {timeout!r}",
+            argument="timeout",
+            value=timeout,
+        )
+    return seconds

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Values as they lie in the file: kinds by number, text as bytes, small values as MessagePack."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, Final
+
+import msgpack
+
+from pyqless.core.keyspace import Value
+from pyqless.core.sortedset import SortedSet
+from pyqless.errors import StoreCorrupted
+
+__all__ = ["HASH", "LIST", "SET", "SORTED_SET", "STRING", "kind_of", "pack", "text_of", "unpack"]
+
+HASH: Final = 1
+LIST: Final = 2
+SET: Final = 3
+SORTED_SET: Final = 4
+STRING: Final = 5
+
+_KINDS: Final[dict[type, int]] = {
+    dict: HASH,
+    deque: LIST,
+    set: SET,
+    SortedSet: SORTED_SET,
+    str: STRING,
+}
+
+#: what the rest of pyqless calls them
+NAMES: Final = {HASH: "hash", LIST: "list", SET: "set", SORTED_SET: "zset", STRING: "string"}
+
+_FLATTEN: Final[dict[int, Callable[[Any], Any]]] = {
+    HASH: lambda fields: fields,
+    LIST: list,
+    SET: list,
+    SORTED_SET: lambda zset: list(chain.from_iterable(zset.items())),
+    STRING: lambda text: text,
+}
+_BUILD: Final[dict[int, Callable[[Any], Value]]] = {
+    HASH: dict,
+    LIST: deque,
+    SET: set,
+    SORTED_SET: lambda flat: SortedSet(zip(flat[::2], flat[1::2], strict=True)),
+    STRING: str,
+}
+
+
+def kind_of(value: Value) -> int:
+    """The number of a value's kind."""
+    return _KINDS[type(value)]
+
+
+def pack(value: Value) -> bytes:
+    """A value as bytes."""
+    flat = _FLATTEN[_KINDS[type(value)]](value)
+    packed: bytes = msgpack.packb(flat, unicode_errors="surrogateescape")
+    return packed
+
+
+def unpack(key: str, kind: int, packed: bytes) -> Value:
+    """
+    The value that bytes stand for.
+
+    Raises:
+        StoreCorrupted: they stand for none of that kind.
+    """
+    try:
+        return _BUILD[kind](msgpack.unpackb(packed, unicode_errors="surrogateescape"))
+    except (ValueError, TypeError, LookupError, msgpack.UnpackException) as error:
+        text = f"{key}: the value of kind {kind} cannot be read: {error!r}"
+        raise StoreCorrupted(text, argument=key, value=packed) from error
+
+
+def text_of(stored: bytes) -> str:
+    """The text that stands in the file."""
+    return stored.decode("utf-8", "surrogateescape")

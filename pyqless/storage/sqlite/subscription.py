@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Subscriptions: who listens, blocking and for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from pyqless.errors import StorageError
+from pyqless.storage.base import AsyncSubscription, Message, Subscription, logger
+from pyqless.storage.sqlite import statements as sql
+from pyqless.storage.sqlite.bells import Bell
+from pyqless.storage.sqlite.file import DatabaseFile
+from pyqless.storage.sqlite.forks import ForkAware, watch
+from pyqless.storage.sqlite.listeners import add_listener, drop_listener, matcher
+from pyqless.storage.sqlite.packing import text_of
+
+__all__ = ["AsyncSqliteSubscription", "SqliteSubscription"]
+
+T = TypeVar("T")
+
+#: seconds between two looks: with a bell, in case that a publisher died before it rang; and without
+_SLICE: Final = 1.0
+_SLICE_WITHOUT_BELL: Final = 0.1
+
+
+class _Ear(ForkAware):
+    """A listener's row, its place among the messages, and its bell."""
+
+    def __init__(self, file: DatabaseFile, channels: tuple[str, ...]) -> None:
+        self._file = file
+        self._listens_to = matcher(channels)
+        try:
+            self.bell: Bell | None = Bell(file.path)
+        except OSError:
+            self.bell = None
+        self.slice = _SLICE_WITHOUT_BELL if self.bell is None else _SLICE
+        self.is_closed = False
+        name = None if self.bell is None else self.bell.name
+        with file.writing() as turn:
+            self._id, self._heard = add_listener(turn.lane.connection, name, channels)
+            turn.lane.forget()
+        watch(self)
+
+    def listen(self) -> list[Message]:
+        """All messages since the last call."""
+        if self.bell is not None:
+            self.bell.silence()
+        with self._file.looking() as lane:
+            rows = lane.execute(sql.MESSAGES, (self._heard,)).fetchall()
+        if not rows:
+            return []
+        if (lost := rows[0][0] - self._heard - 1) > 0:
+            logger.warning("a subscription was too slow: %d messages may be lost", lost)
+        self._heard = rows[-1][0]
+        messages = [Message(text_of(channel), text_of(data)) for _, channel, data in rows]
+        return [message for message in messages if self._listens_to(message.channel)]
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there may be something, or for some time."""
+        if self.bell is not None:
+            self.bell.wait(seconds)
+        else:
+            time.sleep(seconds)
+
+    def stop(self) -> None:
+        """Let a wait end."""
+        self.is_closed = True
+        if self.bell is not None:
+            self.bell.ring()
+
+    def remove(self) -> None:
+        """Remove the row, and the bell."""
+        if self.bell is not None:
+            self.bell.take_down()
+        # a row that stays is removed by the next publisher, which finds that its bell is gone
+        with contextlib.suppress(StorageError), self._file.writing() as turn:
+            drop_listener(turn.lane.connection, self._id)
+            turn.lane.forget()
+
+    def before_fork(self) -> None:
+        """See ``ForkAware``."""
+
+    def after_fork_in_parent(self) -> None:
+        """See ``ForkAware``."""
+
+    def after_fork_in_child(self) -> None:
+        """See ``ForkAware``; it is the parent that listens."""
+        self.is_closed = True
+        if self.bell is not None:
+            self.bell.leave_to_parent()
+
+
+class SqliteSubscription(Subscription):
+    """Messages of some channels, for one thread; another may close it."""
+
+    def __init__(self, file: DatabaseFile, channels: tuple[str, ...]) -> None:
+        self._ear = _Ear(file, channels)
+        self._messages: deque[Message] = deque()
+
+    def get(self, timeout: float | None = None) -> Message | None:
+        """See ``Subscription.get``."""
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while not self._ear.is_closed:
+            if not self._messages:
+                self._messages.extend(self._ear.listen())
+            if self._messages:
+                return self._messages.popleft()
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            self._ear.wait(min(left, self._ear.slice))
+        return None
+
+    def drain(self) -> list[Message]:
+        """See ``Subscription.drain``."""
+        messages = [*self._messages, *self._ear.listen()]
+        self._messages.clear()
+        return messages
+
+    def close(self) -> None:
+        """See ``Subscription.close``."""
+        if not self._ear.is_closed:
+            self._ear.stop()
+            self._ear.remove()
+
+
+class AsyncSqliteSubscription(AsyncSubscription):
+    """
+    As ``SqliteSubscription``, for the tasks of one loop; ``open`` makes one.
+
+    It looks into the file in a thread of the executor, and waits in the loop.
+    """
+
+    def __init__(self, executor: Executor, ear: _Ear) -> None:
+        self._executor = executor
+        self._ear = ear
+        self._messages: deque[Message] = deque()
+        self._rung = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        if ear.bell is not None:
+            self._loop.add_reader(ear.bell.fileno(), self._hear)
+
+    @classmethod
+    async def open(
+        cls, executor: Executor, file: DatabaseFile, channels: tuple[str, ...]
+    ) -> AsyncSqliteSubscription:
+        """Subscribe."""
+        loop = asyncio.get_running_loop()
+        return cls(executor, await loop.run_in_executor(executor, _Ear, file, channels))
+
+    def _hear(self) -> None:
+        if self._ear.bell is not None:
+            self._ear.bell.silence()
+        self._rung.set()
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await self._loop.run_in_executor(self._executor, partial(work, *arguments))
+
+    async def get(self, timeout: float | None = None) -> Message | None:
+        """See ``AsyncSubscription.get``."""
+        end = math.inf if timeout is None else self._loop.time() + timeout
+        while not self._ear.is_closed:
+            if not self._messages:
+                self._rung.clear()
+                self._messages.extend(await self._in_thread(self._ear.listen))
+            if self._messages:
+                return self._messages.popleft()
+            left = end - self._loop.time()
+            if left <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._rung.wait(), min(left, self._ear.slice))
+        return None
+
+    async def close(self) -> None:
+        """See ``AsyncSubscription.close``."""
+        if self._ear.is_closed:
+            return
+        if self._ear.bell is not None:
+            self._loop.remove_reader(self._ear.bell.fileno())
+        self._ear.stop()
+        self._rung.set()
+        await self._in_thread(self._ear.remove)
