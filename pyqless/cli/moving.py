@@ -108,18 +108,14 @@ def diff(
 def _line(namespace: str, difference: Difference) -> str:
     key, place, one, other = difference
     name = f"{namespace}:{key}" if place is None else f"{namespace}:{key} {place!r}"
-    if other is None:
-        return f"- {name}{_shown(one)}"
-    if one is None:
-        return f"+ {name}{_shown(other)}"
-    return f"~ {name}{_shown(one)} |{_shown(other)[1:]}"
+    sign = "-" if other is None else "+" if one is None else "~"
+    shown = " | ".join(_shown(value) for value in (one, other) if value is not None)
+    return f"{sign} {name}: {shown}"
 
 
 def _shown(value: Any) -> str:
-    if value is True:  # a member of a set, which has no value
-        return ""
     text = repr(value)
-    return f": {text}" if len(text) <= _SHOWN else f": {text[:_SHOWN]}..."
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 @contextmanager

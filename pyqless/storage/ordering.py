@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import groupby
 from typing import IO, Any, Final
@@ -20,7 +20,7 @@ __all__ = ["in_order"]
 RUN: Final = 200_000
 
 
-def in_order(texts: Iterable[str]) -> Iterator[str]:
+def in_order(texts: Iterable[str]) -> Generator[str, None, None]:
     """Sort texts by their bytes and leave out repetitions, in little memory."""
     with ExitStack() as stack:
         runs: list[Iterable[bytes]] = []

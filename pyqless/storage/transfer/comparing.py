@@ -24,7 +24,7 @@ class Difference(NamedTuple):
     key: str
     #: a field or a member, the position in a list or the rank in a sorted set; None for the whole key
     place: str | int | None
-    #: a text; (member, score); True for a member of a set; a whole key's type; None where there is none
+    #: a text; (member, score); a member of a set; a whole key's type; None where there is none
     one: Any
     other: Any
 
@@ -81,7 +81,7 @@ def _fields(name: str, one: Iterator[Any], other: Iterator[Any]) -> Iterator[Dif
 def _members(name: str, one: Iterator[Any], other: Iterator[Any]) -> Iterator[Difference]:
     for member, mine, theirs in _joined(one, other, by=str):
         if mine != theirs:
-            yield Difference(name, member, mine is not None or None, theirs is not None or None)
+            yield Difference(name, member, mine, theirs)
 
 
 def _first(name: str, one: Iterator[Any], other: Iterator[Any]) -> Iterator[Difference]:
