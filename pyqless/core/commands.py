@@ -186,7 +186,11 @@ def _complete(arguments: Arguments) -> _Parsed:
                 text = f'Complete(): "{name}" cannot be used without a "next".'
                 refuse(name, given[name], "goes with next only", text)
         return lambda tx: completing.complete(tx, jid, worker, queue, data), replies.as_is
-    onward = Next(to, delay, jid_list(depends_text, "depends", ""))
+    onward: Next | InvalidArgument
+    try:
+        onward = Next(to, delay, jid_list(depends_text, "depends", ""))
+    except InvalidArgument as fault:
+        onward = fault
     return lambda tx: completing.advance(tx, jid, worker, queue, data, onward), replies.as_is
 
 

@@ -16,7 +16,7 @@ from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction, raise_first
-from pyqless.errors import StoreCorrupted, WrongQueue
+from pyqless.errors import InvalidArgument, StoreCorrupted, WrongQueue
 
 __all__ = ["Next", "advance", "complete"]
 
@@ -84,13 +84,14 @@ def complete(
 
 
 def advance(
-    tx: Transaction, jid: str, worker: str, queue: str, data: str, to: Next
+    tx: Transaction, jid: str, worker: str, queue: str, data: str, to: Next | InvalidArgument
 ) -> Transition[str]:
     """
     Complete a job in its queue and put it into the next.
 
     Args:
         data: JSON text that replaces the job's data.
+        to: or what is wrong with it, which is told only to the worker that holds the job's lock.
 
     Returns:
         str: ``waiting``, ``scheduled`` or ``depends``.
@@ -101,24 +102,27 @@ def advance(
     """
     keys = tx.keys
     sampled = Sampler.key(keys, "run", tx.now, queue)
+    parents = to.depends if isinstance(to, Next) else ()
     fields, entries, texts, summary, *states, tracked = yield from tx.read(
         *records.reads(keys, jid),
         Settings.read(keys, _SETTINGS),
         Sampler.read(sampled),
-        *state_reads(keys, to.depends),
+        *state_reads(keys, parents),
         free=(("ZSCORE", keys.tracked, jid),),
         last=True,
     )
     job = StoredJob(tx, jid, fields, entries)
     settings = Settings(_SETTINGS, texts)
     _require(job, worker, queue)
+    if isinstance(to, InvalidArgument):
+        raise to
     _leave(job, worker, queue, data, settings, Sampler(tx, sampled, summary))
     publish_event(tx, "completed", jid, tracked)
     publish_log(tx, jid=jid, event="advanced", queue=queue, to=to.queue)
     job.record(settings.history_limit(), "put", q=to.queue)
     tx.zadd_new(keys.queues, tx.now, to.queue)
     _write(job, "waiting", to.queue)
-    return _enter(job, to, dict(zip(to.depends, states, strict=True)))
+    return _enter(job, to, dict(zip(parents, states, strict=True)))
 
 
 def _require(job: StoredJob, worker: str, queue: str) -> None:

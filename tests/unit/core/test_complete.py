@@ -103,6 +103,11 @@ def test_complete(core: Target, example: Example) -> None:
         error="Complete(): Job J does not exist",
     ),
     Example(
+        "C6: that the job does not exist is told before depends that are no list",
+        "complete 120 J worker q {} next p depends 17",
+        error="Complete(): Job J does not exist",
+    ),
+    Example(
         "job.lua: complete, not running",
         "complete 120 J worker q {}",
         after=[PUT],
