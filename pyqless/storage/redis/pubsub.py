@@ -17,6 +17,9 @@ __all__ = ["AsyncRedisSubscription", "RedisSubscription"]
 
 _MESSAGES = ("message", "pmessage")
 
+#: with protocol 3, redis-py takes a PONG that it has decoded for a list of letters
+_PONGS = ("pong", "P")
+
 #: seconds after which a wait looks whether the subscription was closed
 _SLICE = 1.0
 
@@ -108,7 +111,7 @@ class RedisSubscription(Subscription):
         """See ``Subscription.drain``."""
         self._ask(self._pubsub.ping)
         messages, end = [], time.monotonic() + _PATIENCE
-        while (event := self._answer(end))["type"] != "pong":
+        while (event := self._answer(end))["type"] not in _PONGS:
             if event["type"] in _MESSAGES:
                 messages.append(_message(event))
         return messages
