@@ -378,7 +378,7 @@ class Chaos:
         with RedisStorage(self._url) as storage:
             for number in range(jobs):
                 jid = f"{client}-{number}"
-                assert run(storage, f"put 1 me q {jid} klass {{}} 0") == jid
+                assert run(storage, f"put 1 me q {jid} klass {{}} 0 retries 99") == jid
                 self._note("put", jid)
                 for popped in run(storage, f"pop 1 q w{client} 1"):
                     self._note("popped", popped)
@@ -414,8 +414,7 @@ def seen(dump: Dump) -> Counter[tuple[str, str]]:
             found.update((json.loads(text)[1], jid) for text in entry["value"])
         elif key.startswith("ql:j:") and entry["type"] == "hash":
             jid = key.removeprefix("ql:j:")
-            exhausted = ("failed", jid) in found
-            found["retried", jid] = 5 - int(entry["value"]["remaining"]) if not exhausted else 0
+            found["retried", jid] = 99 - int(entry["value"]["remaining"])
     return +found
 
 
