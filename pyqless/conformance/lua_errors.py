@@ -24,6 +24,7 @@ ADDRESS: Final = re.compile(r": table: 0x[0-9a-f]+$")
 #: how Lua 5.1, its cjson and its Redis interface begin when they give up
 BREAKDOWNS: Final = (
     "attempt to ",
+    "Attempt to modify ",
     "bad argument #",
     "too many results to unpack",
     "table index is ",
