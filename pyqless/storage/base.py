@@ -23,7 +23,7 @@ from pyqless.core.effects import Command, Factory, Transition
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.storage.metrics import Metrics
-from pyqless.storage.parts import PACKET_COMMANDS, Part, batched, packets, parts_of_dump
+from pyqless.storage.parts import Part, packets
 
 __all__ = ["AsyncStorage", "AsyncSubscription", "Clock", "Message", "Storage", "Subscription"]
 
@@ -120,6 +120,7 @@ class Storage(Described, ABC):
     #: whether ``scan`` shows what was there at one instant; else what changes meanwhile may show or not
     scans_one_instant: ClassVar[bool] = True
 
+    @abstractmethod
     def scan(self) -> Generator[Part, None, None]:
         """
         All keys of the namespace but pyqless's own, each once, in the order of ``pyqless.storage.parts``.
@@ -130,9 +131,6 @@ class Storage(Described, ABC):
         Raises:
             StoreCorrupted: a key is of a type that no storage here has.
         """
-        yield from parts_of_dump(
-            {key: entry for key, entry in self.dump().items() if key.startswith(self.keys.prefix)}
-        )
 
     def restore(self, parts: Iterable[Part]) -> None:
         """
@@ -148,10 +146,9 @@ class Storage(Described, ABC):
         for packet in packets(parts):
             self.run(_writing(packet))
 
+    @abstractmethod
     def clear(self) -> None:
         """Delete the keys of the namespace, pyqless's own included, in transactions of some size each."""
-        for keys in batched({part.key: None for part in self.scan()}, PACKET_COMMANDS):
-            self.run(_writing([("DEL", key) for key in keys]))
 
     @abstractmethod
     def flush(self) -> None:

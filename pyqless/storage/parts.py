@@ -8,7 +8,7 @@ bytes, sorted sets by rank, lists as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -16,14 +16,12 @@ from pyqless.core.effects import Command
 from pyqless.core.sortedset import SortedSet
 
 __all__ = [
-    "PACKET_COMMANDS",
     "PART_ITEMS",
     "Part",
     "batched",
     "in_bytes",
     "packets",
     "parts_of",
-    "parts_of_dump",
 ]
 
 T = TypeVar("T")
@@ -70,7 +68,7 @@ def parts_of(key: str, kind: str, value: Any) -> Iterator[Part]:
     Cut a key into parts.
 
     Args:
-        value: as ``pyqless.core.keyspace`` keeps it; of a sorted set, (member, score) pairs will do.
+        value: as ``pyqless.core.keyspace`` keeps it, or what a read gives; a sorted set with its scores.
     """
     for items in batched(_ITEMS[kind](value), PART_ITEMS):
         yield Part(key, kind, items)
@@ -83,15 +81,6 @@ _ITEMS: Final[dict[str, Callable[[Any], Iterable[Any]]]] = {
     "string": lambda text: [text],
     "zset": lambda pairs: pairs.items() if isinstance(pairs, SortedSet) else pairs,
 }
-
-
-def parts_of_dump(dump: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
-    """Cut what ``Storage.dump`` gives into parts."""
-    for key in sorted(dump, key=in_bytes):
-        kind, value = dump[key]["type"], dump[key]["value"]
-        if kind == "zset":
-            value = ((member, float(score)) for member, score in value)
-        yield from parts_of(key, kind, value)
 
 
 def packets(parts: Iterable[Part]) -> Iterator[list[Command]]:
