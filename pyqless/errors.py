@@ -15,6 +15,7 @@ __all__ = [
     "CorruptedJob",
     "DamagedDump",
     "DanglingEntry",
+    "DataMismatch",
     "DataTooLarge",
     "HasDependents",
     "InvalidArgument",
@@ -27,7 +28,9 @@ __all__ = [
     "OutcomeUnknown",
     "PrecisionWarning",
     "QlessError",
+    "QueueFull",
     "QueueNotEmpty",
+    "ReadOnlyClient",
     "RecurringJobNotFound",
     "RequestError",
     "StorageError",
@@ -86,6 +89,12 @@ class DataTooLarge(InvalidArgument):
     code = "data_too_large"
 
 
+class DataMismatch(InvalidArgument):
+    """A job's data is not of the type that is wanted; ``argument`` names the place, ``value`` is what stands there."""
+
+    code = "data_mismatch"
+
+
 class UnknownCommand(RequestError):
     """The command table has no command of this name."""
 
@@ -93,9 +102,14 @@ class UnknownCommand(RequestError):
 
 
 class JobNotFound(RequestError):
-    """No job has this jid (any more)."""
+    """No job has this jid (any more); ``value`` is the jid."""
 
     code = "job_not_found"
+
+    @property
+    def jid(self) -> str:
+        """The jid that no job has."""
+        return str(self.value)
 
 
 class RecurringJobNotFound(JobNotFound):
@@ -109,17 +123,32 @@ class NotRunning(RequestError):
 
     code = "not_running"
 
+    @property
+    def state(self) -> str | None:
+        """The state that the job is in."""
+        return None if self.value is None else str(self.value)
+
 
 class JobLost(RequestError):
     """Another worker holds the job's lock; ``value`` is that worker's name."""
 
     code = "job_lost"
 
+    @property
+    def owner(self) -> str:
+        """The worker that holds the lock now."""
+        return str(self.value)
+
 
 class WrongQueue(RequestError):
     """The job runs in another queue than the one named; ``value`` is the job's queue."""
 
     code = "wrong_queue"
+
+    @property
+    def queue(self) -> str:
+        """The queue that the job runs in."""
+        return str(self.value)
 
 
 class NotDepending(RequestError):
@@ -133,6 +162,11 @@ class HasDependents(RequestError):
 
     code = "has_dependents"
 
+    @property
+    def jids(self) -> list[str]:
+        """The jobs that wait."""
+        return list(self.value)
+
 
 class JobExists(RequestError):
     """A job with this jid exists already."""
@@ -144,6 +178,18 @@ class QueueNotEmpty(RequestError):
     """The queue cannot be forgotten: there are jobs in it; ``value`` is their number."""
 
     code = "queue_not_empty"
+
+
+class QueueFull(RequestError):
+    """As many jobs wait in the queue as may; ``value`` is their number."""
+
+    code = "queue_full"
+
+
+class ReadOnlyClient(RequestError):
+    """A client that only looks was asked to change something."""
+
+    code = "read_only"
 
 
 class StoreNotEmpty(RequestError):

@@ -96,6 +96,14 @@ class Keys:
         """Zset: recurring jids of a queue by the moment of their next run."""
         return f"{self.prefix}q:{queue}-recur"
 
+    def queue_of(self, key: str, *suffixes: str) -> str | None:
+        """The queue whose sorted set of one of these endings a key is; else None."""
+        prefix = self.prefix + "q:"
+        for suffix in suffixes if key.startswith(prefix) else ():
+            if key.endswith(suffix):
+                return key.removeprefix(prefix).removesuffix(suffix)
+        return None
+
     def failed(self, group: str) -> str:
         """List: the failed jids of a group, newest first."""
         return f"{self.prefix}f:{group}"
@@ -119,6 +127,10 @@ class Keys:
     def worker_channel(self, worker: str) -> str:
         """Channel: what a worker has to know about its jobs."""
         return f"{self.prefix}w:{worker}"
+
+    def wake(self, queue: str) -> str:
+        """Channel: something that no other message tells of may have become ready in a queue."""
+        return f"{self.own}wake:{queue}"
 
     def fence(self, lane: str) -> str:
         """Hash: the sequence number of a connection's last transaction."""

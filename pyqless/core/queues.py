@@ -19,6 +19,7 @@ __all__ = [
     "QueueCounts",
     "all_counts",
     "completed",
+    "count_reads",
     "counts",
     "forget",
     "jids",
@@ -64,7 +65,7 @@ def all_counts(tx: Transaction) -> Transition[list[QueueCounts] | Continue]:
 
 def _counts(tx: Transaction, names: list[str]) -> Transition[list[QueueCounts] | None]:
     """The counts, or None where some jobs had to be promoted first."""
-    reads = [read for name in names for read in _count_reads(tx.keys, name, tx.now)]
+    reads = [read for name in names for read in count_reads(tx.keys, name, tx.now)]
     replies = yield from tx.snapshot(*reads)
     rows = [replies[at : at + 8] for at in range(0, len(replies), 8)]
     late = [name for name, row in zip(names, rows, strict=True) if row[0]]
@@ -81,7 +82,8 @@ def _counts(tx: Transaction, names: list[str]) -> Transition[list[QueueCounts] |
     ]
 
 
-def _count_reads(keys: Keys, queue: str, now: float) -> tuple[Command, ...]:
+def count_reads(keys: Keys, queue: str, now: float) -> tuple[Command, ...]:
+    """The reads that a queue's counts are made of; the first tells how many delayed jobs are due."""
     return (
         ("ZCOUNT", keys.scheduled(queue), 0, now),
         ("ZCARD", keys.work(queue)),

@@ -244,6 +244,12 @@ class Transaction:
         """Remove members of a set."""
         self._stage(("SREM", key, *members))
 
+    def drop_writes(self) -> None:
+        """Let go of all that was staged: the transition was only to show what it would do."""
+        self.writes.clear()
+        self.blind.clear()
+        self.changed.clear()
+
     def publish(self, channel: str, message: str) -> None:
         """Send a message, at the commit."""
         message_write = ("PUBLISH", channel, message)

@@ -46,7 +46,7 @@ def test_a_paused_queue_is_named(core: Target) -> None:
 def test_a_delay_has_an_end(core: Target) -> None:
     _put(core, "A", delay="50")
 
-    assert _explain(core, "A")[:1] + (_explain(core, "A").until,) == ("scheduled", 150.0)
+    assert (_explain(core, "A").reason, _explain(core, "A").until) == ("scheduled", 150.0)
     assert _explain(core, "A", now=150.0).reason == "waiting"
 
 

@@ -43,7 +43,7 @@ def test_a_free_jid_is_taken(storage: Storage, on_conflict: OnConflict) -> None:
     ("on_conflict", "is_put"), [("replace", True), ("keep", False), ("replace_if_done", False)]
 )
 def test_a_waiting_job_is_replaced_only_if_that_is_wanted(
-    storage: Storage, on_conflict: OnConflict, is_put: bool
+    storage: Storage, on_conflict: OnConflict, *, is_put: bool
 ) -> None:
     _put(storage, "error", "1")
 
@@ -62,7 +62,7 @@ def test_a_taken_jid_can_be_an_error(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize(("on_conflict", "is_put"), [("keep", False), ("replace_if_done", True)])
-def test_a_complete_job_is_done(storage: Storage, on_conflict: OnConflict, is_put: bool) -> None:
+def test_a_complete_job_is_done(storage: Storage, on_conflict: OnConflict, *, is_put: bool) -> None:
     _put(storage, "error", "1")
     storage.run(lambda tx: popping.pop(tx, "q", "w", 1), 101)
     storage.run(lambda tx: complete(tx, "J", "w", "q", "1"), 102)
