@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""What the kinds of workers that block have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import ClassVar
+
+from pyqless.client import Client, Job
+from pyqless.errors import QlessError
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.control import Control, Phase
+from pyqless.worker.fetching import Fetcher
+from pyqless.worker.keeper import Keeper, ThreadKeeper
+from pyqless.worker.leftovers import resume
+from pyqless.worker.records import Teller
+from pyqless.worker.sandboxes import sandboxed
+from pyqless.worker.settings import ExitCode, Settings
+from pyqless.worker.settling import settle
+from pyqless.worker.stopping import JobStopped, StopReason
+from pyqless.worker.titles import set_title
+from pyqless.worker.verdicts import Stopped, Verdict
+
+__all__ = ["BlockingWorker"]
+
+logger = logging.getLogger("pyqless.worker")
+
+
+class BlockingWorker:
+    """
+    A worker in this process.
+
+    Args:
+        client: whose worker name the jobs are popped under.
+        settings: what it works on, and how.
+        keeper: renews locks; a thread of this worker's unless given.
+
+    Attributes:
+        control: takes orders, from any thread.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, client: Client, settings: Settings, keeper: Keeper | None = None) -> None:
+        self.client = client
+        self.settings = settings
+        self.control = Control(settings.grace)
+        self.name = client.worker_name
+        self.jobs_done = 0
+        self.exit_code = ExitCode.DONE
+        self.fetcher = Fetcher(
+            client,
+            settings.queues,
+            self.control,
+            reserver=settings.reserver,
+            interval=settings.interval,
+        )
+        self._attempts: dict[str, Attempt] = {}
+        self._own_keeper = None
+        if keeper is None:
+            keeper = self._own_keeper = ThreadKeeper(
+                client, listen=settings.listen, on_tick=self._tick
+            )
+        self._keeper = keeper
+        self._teller = Teller(
+            client,
+            self.name,
+            self.kind,
+            settings.queues,
+            lambda: list(self._attempts.values()),
+            lambda: self.control.is_paused,
+        )
+        self._drops = self._reloads = 0
+
+    # -- the frame of a run -------------------------------------------------------------------
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        logger.info("worker %s begins: %s", self.name, self.fetcher)
+        if self.settings.resume:
+            with suppress(QlessError):  # the store may be away; then the locks expire
+                resume(self.client, self.name)
+        try:
+            yield
+        finally:
+            self.fetcher.close()
+            if self._own_keeper is not None:
+                self._own_keeper.close()
+                self._teller.end()
+            logger.info("worker %s ends: %d jobs", self.name, self.jobs_done)
+
+    def _idle(self) -> bool:
+        """Do what is due between jobs, and tell whether there are jobs to be taken."""
+        self._tell()
+        if self.control.reloads > self._reloads:
+            self._reloads = self.control.reloads
+            self.settings.runner.finder.reload()
+        return self.control.takes_jobs
+
+    def _tell(self) -> None:
+        if self._own_keeper is not None:
+            self._teller.tell()
+
+    # -- one job ------------------------------------------------------------------------------
+
+    def _work(self, job: Job, slot: str) -> Verdict:
+        """Run a job from its pop to its end."""
+        attempt = Attempt.of(job, float(self.client.storage.clock()))
+        self._attempts[job.jid] = attempt
+        self._keeper.watch(attempt)
+        try:
+            verdict = self._run(job, attempt, slot)
+            return settle(self.client.storage, self.settings.runner, verdict, job, attempt)
+        except KeyboardInterrupt:
+            stopped = Stopped(StopReason.STOPPING)
+            settle(self.client.storage, self.settings.runner, stopped, job, attempt)
+            raise
+        finally:
+            self._keeper.unwatch(attempt)
+            if self._attempts.get(job.jid) is attempt:
+                del self._attempts[job.jid]
+            self.jobs_done += 1
+
+    def _run(self, job: Job, attempt: Attempt, slot: str) -> Verdict:
+        set_title(f"{job.jid} ({job.klass_name}) from {job.queue_name}")
+        try:
+            with sandboxed(self.settings.sandbox, slot) as sandbox:
+                return self.settings.runner.run(job, attempt, sandbox)
+        except JobStopped as stopped:  # it came when the job's code had ended already
+            return Stopped(stopped.reason)
+        except OSError as error:  # no sandbox
+            return self.settings.runner.judge(job, attempt, error)
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        """Pass orders on to the jobs in hand; called a few times a second while there are any."""
+        attempts = list(self._attempts.values())
+        if self.control.phase >= Phase.STOPPING:
+            for attempt in attempts:
+                attempt.stop(StopReason.STOPPING)
+        if self.control.drops > self._drops:
+            self._drops = self.control.drops
+            for attempt in attempts:
+                attempt.stop(StopReason.DROPPED)
+        self._tell()
+
+    def interrupt(self) -> None:
+        """See ``signals.Commanded``; jobs in other threads cannot be interrupted."""

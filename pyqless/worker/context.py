@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""
+The job as its code sees it: the client's handle, and what the worker adds.
+
+There are two faces, one that blocks for functions and one to be awaited for coroutines. Either works over either
+client, so that a function runs the same in each kind of worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any, Final
+
+from pyqless.client import AsyncJob
+from pyqless.client.views import JobView
+from pyqless.worker.attempts import Attempt, Progress
+
+__all__ = ["AwaitableJob", "BlockingJob", "JobContext", "JobLogger"]
+
+#: what ends a run
+_SETTLING: Final = frozenset({"cancel", "complete", "fail", "move", "requeue", "retry", "timeout"})
+
+
+class JobLogger(logging.LoggerAdapter[logging.Logger]):
+    """Logs with the job's name before each line, and ``jid``, ``klass`` and ``queue`` in each record."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        context = {"jid": attempt.jid, "klass": attempt.klass, "queue": attempt.queue}
+        super().__init__(logging.getLogger("pyqless.job"), context)
+        self._name = f"{attempt.klass} {attempt.jid}"
+
+    def process(self, msg: Any, kwargs: Any) -> tuple[Any, Any]:
+        """See ``logging.LoggerAdapter``."""
+        return super().process(f"[{self._name}] {msg}", kwargs)
+
+
+class JobContext:
+    """
+    What both faces show; whatever is not here is the handle's, see ``pyqless.Job``.
+
+    Attributes:
+        handle: the client's handle.
+        attempt: this run of it.
+        logger: for what the job has to say.
+        sandbox: a directory of the job's own, emptied before and after, if the worker has been given one.
+    """
+
+    def __init__(self, handle: JobView[Any], attempt: Attempt, sandbox: Path | None = None) -> None:
+        self.handle = handle
+        self.attempt = attempt
+        self.logger = JobLogger(attempt)
+        self.sandbox = sandbox
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.attempt.klass} {self.attempt.jid}>"
+
+    @property
+    def jid(self) -> str:
+        """Its id."""
+        return self.attempt.jid
+
+    @property
+    def data(self) -> Any:
+        """Its data; changes go to the store with the end of the job, and with ``checkpoint``."""
+        return self.handle.data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self.handle.data = data
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.data[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.data[key] = value
+
+    @property
+    def ttl(self) -> float:
+        """For how many seconds the lock still holds, unless it is renewed, as it will be."""
+        return self.attempt.expires - float(self.handle.client.storage.clock())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the job's code has ended the run by itself: completed, failed, moved or given back the job."""
+        return self.handle.state != "running"
+
+    def limit_time(self, seconds: float, *, retries: bool = False) -> None:
+        """
+        Let the job run for so long at most, counted from its beginning.
+
+        Args:
+            retries: try it again when it is stopped, rather than let it fail.
+        """
+        self.attempt.limit_time(seconds, retries=retries)
+
+    def progress(self, done: float, total: float | None = None, note: str = "") -> None:
+        """Tell how far the job has come, in units of its own; shown beside the worker while the job runs."""
+        self.attempt.report(Progress(done, total, note))
+
+    def _beats_at_checkpoint(self) -> bool:
+        """Whether there is news for the store; the worker renews the lock anyhow."""
+        return self.handle.changed_data() is not None
+
+
+class BlockingJob(JobContext):
+    """
+    The face for functions.
+
+    Args:
+        loop: whose handle this is, where the handle is one for asyncio; not the loop of the calling thread.
+    """
+
+    def __init__(
+        self,
+        handle: JobView[Any],
+        attempt: Attempt,
+        sandbox: Path | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(handle, attempt, sandbox)
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.handle, name)
+        if not _is_call(name):
+            return value
+        call = value if self._loop is None else _through_loop(value, self._loop)
+        return _noting(call, self.attempt) if name in _SETTLING else call
+
+    def checkpoint(self) -> None:
+        """
+        Stop here if the job is to end, and keep what it has changed in its data.
+
+        Raises:
+            JobStopped: the lock is lost, the job was cancelled, or the worker stops.
+            TimeLimitExceeded: it has run for too long.
+        """
+        self.attempt.raise_if_stopped()
+        if self._beats_at_checkpoint():
+            self.heartbeat()
+
+
+class AwaitableJob(JobContext):
+    """The face for coroutines."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.handle, name)
+        if not _is_call(name):
+            return value
+        call = value if iscoroutinefunction(value) else _in_thread(value)
+        return _noting_async(call, self.attempt) if name in _SETTLING else call
+
+    async def checkpoint(self) -> None:
+        """As ``BlockingJob.checkpoint``."""
+        self.attempt.raise_if_stopped()
+        if self._beats_at_checkpoint():
+            await self.heartbeat()
+
+
+def _is_call(name: str) -> bool:
+    """Whether a name is that of a call to the store: those are what the handle for asyncio has coroutines for."""
+    return iscoroutinefunction(getattr(AsyncJob, name, None))
+
+
+def _through_loop(
+    call: Callable[..., Coroutine[Any, Any, Any]], loop: asyncio.AbstractEventLoop
+) -> Callable[..., Any]:
+    def run(*args: Any, **options: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(call(*args, **options), loop).result()
+
+    return run
+
+
+def _in_thread(call: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    async def run(*args: Any, **options: Any) -> Any:
+        return await asyncio.to_thread(call, *args, **options)
+
+    return run
+
+
+def _noting(call: Callable[..., Any], attempt: Attempt) -> Callable[..., Any]:
+    def run(*args: Any, **options: Any) -> Any:
+        attempt.settle()
+        try:
+            return call(*args, **options)
+        except BaseException:
+            attempt.settle(begins=False)
+            raise
+
+    return run
+
+
+def _noting_async(
+    call: Callable[..., Coroutine[Any, Any, Any]], attempt: Attempt
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    async def run(*args: Any, **options: Any) -> Any:
+        attempt.settle()
+        try:
+            return await call(*args, **options)
+        except BaseException:
+            attempt.settle(begins=False)
+            raise
+
+    return run

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""
+Which code a job runs.
+
+A job names code, and whoever can put jobs can name any. So a worker has a list of what jobs may name:
+modules, packages, and functions registered under names of their own. Nothing else is ever looked at,
+and no module outside the list is ever imported because a job says so.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from pyqless.errors import InvalidArgument
+
+__all__ = ["Code", "CodeNotFound", "Finder"]
+
+#: the method of a class that runs a job, unless one is named like the job's queue
+PROCESS: Final = "process"
+
+
+class CodeNotFound(LookupError):
+    """
+    There is no such code, or the worker may not run it.
+
+    Attributes:
+        kind: ``method-missing`` or ``method-type`` where only the method is at fault, else ``not-found``.
+    """
+
+    def __init__(self, message: str, kind: str = "not-found") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Code(NamedTuple):
+    """What runs a job."""
+
+    function: Callable[..., Any]
+    #: what the job named: a class or the function itself; it may say more about how it is to be run
+    owner: Any
+
+    @property
+    def is_async(self) -> bool:
+        """Whether a call gives a coroutine."""
+        return inspect.iscoroutinefunction(self.function)
+
+
+class Finder:
+    """
+    Finds the code of jobs.
+
+    A job that names ``package.module.thing`` gets a function or class that stands in that module. Of a class it runs
+    the method named like the job's queue, else ``process``; either is called with the job alone.
+
+    Args:
+        modules: what jobs may name: ``package.module`` allows one module, ``package.*`` a package and all in it.
+        functions: what jobs may name by names of their own, such as those of other languages.
+
+    Raises:
+        InvalidArgument: one of them names no module.
+    """
+
+    def __init__(
+        self, modules: Iterable[str] = (), functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        self._modules: set[str] = set()
+        self._packages: set[str] = set()
+        for name in modules:
+            self._allow(name)
+        self._functions = dict(functions or {})
+
+    def _allow(self, name: str) -> None:
+        stem = name.removesuffix(".*")
+        if not all(part.isidentifier() for part in stem.split(".")):
+            text = f"modules must name modules, as in 'jobs' or 'jobs.*', not {name!r}"
+            raise InvalidArgument(text, argument="modules", value=name)
+        (self._modules if stem == name else self._packages).add(stem)
+
+    def register(
+        self, name: str | None = None
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Allow the decorated function or class under a name, its own dotted one unless given."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._functions[name or f"{function.__module__}.{function.__qualname__}"] = function
+            return function
+
+        return decorate
+
+    def allows(self, module: str) -> bool:
+        """Whether jobs may name what stands in a module."""
+        if module in self._modules:
+            return True
+        parts = module.split(".")
+        return any(".".join(parts[:size]) in self._packages for size in range(1, len(parts) + 1))
+
+    def find(self, name: str, queue: str) -> Code:
+        """
+        Find the code of a job.
+
+        Args:
+            name: the job's klass.
+            queue: the job's queue.
+
+        Raises:
+            CodeNotFound: there is none, or it is not allowed.
+            Exception: what its module raises while it is imported.
+        """
+        owner = self._functions.get(name)
+        if owner is None:
+            owner = self._look_up(name)
+        if inspect.isclass(owner):
+            return Code(_method(owner, queue), owner)
+        return Code(owner, owner)
+
+    def _look_up(self, name: str) -> Any:
+        module_name, _, attribute = name.rpartition(".")
+        if not self.allows(module_name) or attribute.startswith("_"):
+            raise CodeNotFound(f"this worker may not run {name!r}")
+        found = vars(self._import(module_name)).get(attribute)
+        if not isinstance(found, FunctionType | type):
+            raise CodeNotFound(f"{module_name} has no class or function {attribute!r}")
+        if not self.allows(found.__module__):  # imported there, such as os.system
+            raise CodeNotFound(f"{name!r} comes from {found.__module__}, which is not allowed")
+        return found
+
+    @staticmethod
+    def _import(name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name + ".").startswith(error.name + "."):
+                raise CodeNotFound(f"there is no module {name!r}") from error
+            raise
+
+    def reload(self) -> None:
+        """Forget the allowed modules that are loaded, so that the next job loads them anew."""
+        for name in [name for name in sys.modules if name != "__main__" and self.allows(name)]:
+            del sys.modules[name]
+
+
+def _method(owner: type, queue: str) -> Callable[..., Any]:
+    """The method that runs the jobs of a queue, as qless-py chooses it."""
+    for name in (queue, PROCESS):
+        if name.startswith("_") or _static(owner, name) is None:
+            continue
+        method = getattr(owner, name)
+        if inspect.isfunction(method) or inspect.ismethod(method):
+            return method
+        raise CodeNotFound(f"{owner.__qualname__}.{name} is no method", "method-type")
+    text = f"{owner.__qualname__} has neither a method {queue!r} nor {PROCESS!r}"
+    raise CodeNotFound(text, "method-missing")
+
+
+def _static(owner: type, name: str) -> Any:
+    """An attribute that the class or one of its bases defines; those of ``object`` do not count."""
+    return next((vars(base)[name] for base in owner.__mro__[:-1] if name in vars(base)), None)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What a worker that is no more has left in hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pyqless.client import Client, Job
+from pyqless.core import releasing
+from pyqless.core.effects import Factory
+from pyqless.errors import JobLost, JobNotFound, NotRunning
+
+__all__ = ["Dealing", "deal_with", "release", "resume"]
+
+logger = logging.getLogger("pyqless.worker")
+
+#: makes the transition that deals with a job, or None where it is to be left alone
+Dealing = Callable[[Job], Factory[Any] | None]
+
+
+def release(name: str, why: str) -> Dealing:
+    """Give jobs back at no cost."""
+    return lambda job: partial(releasing.release, jid=job.jid, worker=name, why=why)
+
+
+def deal_with(client: Client, name: str, dealing: Dealing) -> int:
+    """
+    Deal with each job that the store says is in a dead worker's hand.
+
+    Only the holder of a lock can end a run, so a job that another has got meanwhile stays with that one.
+
+    Args:
+        name: the dead worker's.
+
+    Returns:
+        int: with how many jobs something was done.
+
+    Raises:
+        StorageError: the store is at fault; calling again goes on.
+    """
+    held = client.workers[name]
+    count = 0
+    for job in client.jobs.multiget(*{*held.jobs, *held.stalled}):
+        if job.state != "running" or job.worker_name != name:
+            continue
+        if (transition := dealing(job)) is not None:
+            count += _run(client, transition)
+    return count
+
+
+def _run(client: Client, transition: Factory[Any]) -> int:
+    try:
+        client.storage.run(transition)
+    except (JobLost, JobNotFound, NotRunning) as error:
+        logger.info("left alone: %s", error)
+        return 0
+    return 1
+
+
+def resume(client: Client, name: str) -> int:
+    """
+    Take back what an earlier worker of a name, or a child of it, has left in hand: such jobs are the next to be popped.
+
+    Returns:
+        int: how many jobs there were.
+
+    Raises:
+        StorageError: the store is at fault.
+    """
+    count = 0
+    for worker in client.workers:
+        if worker.name == name or worker.name.startswith(f"{name}/"):
+            count += deal_with(client, worker.name, release(worker.name, "resumed"))
+            if worker.name != name:
+                client.workers.deregister(worker.name)
+    if count:
+        logger.warning("%d jobs that an earlier %s had in hand are taken back", count, name)
+    return count

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The plainest worker: one job after another, in the thread that calls."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from typing import ClassVar
+
+from pyqless.client import Job
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.base import BlockingWorker
+from pyqless.worker.settings import ExitCode
+from pyqless.worker.stopping import JobStopped, StopReason
+from pyqless.worker.titles import set_title
+from pyqless.worker.verdicts import Stopped, Verdict
+from pyqless.worker.waiting import SLICE
+
+__all__ = ["SerialWorker"]
+
+logger = logging.getLogger("pyqless.worker")
+
+
+class SerialWorker(BlockingWorker):
+    """
+    Runs jobs one after another in the thread that calls ``run``.
+
+    It forks nothing and takes no signals; ``signals.taking`` takes them for it. A job that is lost is told so, and
+    ends at its next checkpoint; what it gives is refused.
+    """
+
+    kind: ClassVar[str] = "serial"
+
+    #: whether the main thread, if that runs the jobs, is in the code of one
+    _is_in_code = False
+    _takes_signals = False
+    _interrupted_at: float | None = None
+
+    def run(self) -> ExitCode:
+        """Work until an order or a limit ends it."""
+        with self._working():
+            while self.control.is_running:
+                if not self._idle():
+                    self.fetcher.pause(SLICE)
+                elif (job := self._next()) is not None:
+                    self.work(job)
+                else:
+                    set_title(f"waiting for {self.fetcher}")
+                    self.fetcher.wait()
+        return self.exit_code
+
+    def run_one(self) -> Verdict | None:
+        """Run one job if there is one, without waiting for any; for tests, and for loops of one's own."""
+        job = self._next()
+        return None if job is None else self.work(job)
+
+    def drain(self) -> int:
+        """
+        Run jobs until the queues give none.
+
+        Returns:
+            int: how many.
+        """
+        before = self.jobs_done
+        while self.control.is_running and self.run_one() is not None:
+            pass
+        return self.jobs_done - before
+
+    def _next(self) -> Job | None:
+        return next(iter(self.fetcher.fetch()), None)
+
+    def work(self, job: Job) -> Verdict:
+        """Run a job that was popped; see ``verdicts`` for how it may end."""
+        verdict = self._work(job, self.name)
+        if isinstance(verdict, Stopped) and verdict.reason is StopReason.STOPPING:
+            self.exit_code = ExitCode.CUT_OFF
+        if self.settings.limits.are_reached(self.jobs_done):
+            self.exit_code = ExitCode.RECYCLE
+            self.control.finish()
+        return verdict
+
+    def _run(self, job: Job, attempt: Attempt, slot: str) -> Verdict:
+        self._is_in_code = True
+        try:
+            return super()._run(job, attempt, slot)
+        finally:
+            self._is_in_code = False
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """See ``signals.Commanded``."""
+        self._takes_signals = True
+        if not self._is_in_code:
+            return
+        if self.control.is_over:
+            raise JobStopped(StopReason.STOPPING)
+        if self.control.drops > self._drops:
+            self._drops = self.control.drops
+            raise JobStopped(StopReason.DROPPED)
+
+    def _tick(self) -> None:
+        super()._tick()
+        if self._takes_signals and self.control.is_over and self._is_in_code:
+            self._insist()
+
+    def _insist(self) -> None:
+        """Interrupt the job, whose time is over; one that does not end even so ends with its process."""
+        now = time.monotonic()
+        if self._interrupted_at is None:
+            self._interrupted_at = now
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif now - self._interrupted_at > self.settings.grace:
+            logger.error("job is left to its lock: %s", ", ".join(self._attempts))
+            os._exit(ExitCode.CUT_OFF)
+
+    def close(self) -> None:
+        """Let go of what ``run_one`` and ``drain`` have begun; ``run`` does so by itself."""
+        self.fetcher.close()
+        if self._own_keeper is not None:
+            self._own_keeper.close()
+            self._teller.end()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""What all kinds of workers are told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+from pyqless.worker.reservers import Reserver
+from pyqless.worker.running import Runner
+
+__all__ = ["ExitCode", "Limits", "Settings"]
+
+
+class ExitCode(IntEnum):
+    """How a worker ends."""
+
+    #: as it was told to; every job in hand came to its end
+    DONE = 0
+    #: it could not work, or broke
+    BROKEN = 1
+    #: as it was told to; jobs were cut off, and given back or left to their locks
+    CUT_OFF = 4
+    #: it has reached one of its limits, and wants to be started anew
+    RECYCLE = 75
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """
+    When a process has done enough, and is to make room for a fresh one.
+
+    Args:
+        jobs: after so many jobs.
+        memory: once it has grown beyond this, bytes of resident memory, looked at after each job.
+    """
+
+    jobs: int | None = None
+    memory: int | None = None
+
+    def are_reached(self, jobs: int) -> bool:
+        """Whether it has done enough."""
+        if self.jobs is not None and jobs >= self.jobs:
+            return True
+        return self.memory is not None and resident_memory() > self.memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """
+    What a worker works on, and how.
+
+    Args:
+        queues: names and patterns, see ``reservers.expand``.
+        runner: runs the jobs.
+        reserver: the order of the queues; as they are named unless given.
+        interval: seconds between two looks at empty queues, at most.
+        grace: seconds that jobs are given once the worker is told to stop.
+        limits: when the process has done enough.
+        sandbox: what the jobs' directories lie in; without one, jobs have none.
+        resume: take back, at the start, what an earlier worker of the same name has left in hand.
+        listen: hear of work and of lost locks by message, where the store has any.
+    """
+
+    queues: Sequence[str]
+    runner: Runner = field(default_factory=Runner)
+    reserver: Reserver | None = None
+    interval: float = 5.0
+    grace: float = 10.0
+    limits: Limits = field(default_factory=Limits)
+    sandbox: Path | None = None
+    resume: bool = False
+    listen: bool = True
+
+
+def resident_memory() -> int:
+    """The resident memory of this process, bytes; where that is not to be had, the most it ever was."""
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * _page_size()
+    import resource  # noqa: PLC0415 - not everywhere
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def _page_size() -> int:
+    import resource  # noqa: PLC0415 - not everywhere
+
+    return resource.getpagesize()

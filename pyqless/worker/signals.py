@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""
+Signals, as qless workers know them, made to conventions.
+
+Handlers only note orders; the worker carries them out. The one exception is a worker that runs jobs in the main
+thread: there a handler can interrupt the job, and does where the order is to end it now.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, Protocol
+
+from pyqless.worker.control import Control
+
+__all__ = ["ORDERS", "Commanded", "taking"]
+
+
+class Commanded(Protocol):
+    """What takes orders."""
+
+    control: Control
+
+    def interrupt(self) -> None:
+        """Called in the main thread, after each order: raise here what ends the job that runs in it, if it is to end."""
+
+
+def _dump_and_pause(control: Control) -> None:
+    control.pause()
+    # straight to the descriptor: it works whatever the program has made of sys.stderr
+    faulthandler.dump_traceback(file=sys.__stderr__ or 2, all_threads=True)
+
+
+#: what each signal orders
+ORDERS: Final[dict[str, Callable[[Control], None]]] = {
+    "SIGTERM": Control.stop,
+    "SIGINT": Control.stop,
+    "SIGQUIT": Control.finish,
+    "SIGUSR1": Control.drop,
+    "SIGUSR2": _dump_and_pause,
+    "SIGCONT": Control.resume,
+    "SIGHUP": Control.reload,
+}
+
+
+@contextmanager
+def taking(worker: Commanded) -> Iterator[None]:
+    """
+    Take signals for a worker; the main thread only may do so. What handled them before does so again afterwards.
+
+    Args:
+        worker: it is stopped, paused and so on as documented.
+    """
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        ORDERS[signal.Signals(number).name](worker.control)
+        worker.interrupt()
+
+    numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""How a run of a job has ended, and the transition that says so to the store."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pyqless.client.requests import jobs as requests
+from pyqless.client.views import JobView
+from pyqless.core import failures, releasing
+from pyqless.core.effects import Factory, Transition
+from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidArgument
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.stopping import GIVEN_BACK, StopReason
+
+__all__ = ["Again", "Done", "Failed", "Left", "Stopped", "Verdict", "request"]
+
+#: how long the name of a group may be, characters: some bytes each, and the store takes 512
+_GROUP_LIMIT: Final = 120
+
+
+class Done(NamedTuple):
+    """It came through; ``value`` is what the code returned."""
+
+    value: Any
+
+
+class Again(NamedTuple):
+    """It is to be tried again, at the price of a retry."""
+
+    delay: float = 0.0
+    group: str | None = None
+    message: str | None = None
+
+
+class Failed(NamedTuple):
+    """It failed."""
+
+    group: str
+    message: str
+
+
+class Stopped(NamedTuple):
+    """It was stopped before its end."""
+
+    reason: StopReason
+
+
+class Left(NamedTuple):
+    """There is nothing to say: its code has ended the run by itself, or was to and did not."""
+
+
+Verdict: TypeAlias = Done | Again | Failed | Stopped | Left
+
+
+def request(
+    verdict: Verdict, job: JobView[Any], attempt: Attempt, *, keeps_result: bool = False
+) -> Factory[Any] | None:
+    """
+    The transition that ends a run, or None where the store need not be told.
+
+    Raises:
+        InvalidArgument: what the job has returned, or what its data has become, cannot be stored.
+    """
+    match verdict:
+        case Done(value):
+            complete = requests.complete(job, None, 0, None)
+            return _with_result(job, value, complete) if keeps_result else complete
+        case Again(delay, group, message):
+            return requests.retry(job, delay, _name(group), message)
+        case Failed(group, message):
+            return _fail(job, attempt, _name(group) or "failed", message)
+        case Stopped(reason) if reason in GIVEN_BACK:
+            return partial(
+                releasing.release, jid=attempt.jid, worker=attempt.worker, why=reason.value
+            )
+        case _:
+            return None
+
+
+def _name(group: str | None) -> str | None:
+    """A group's name, made fit to be part of a key."""
+    return None if group is None else " ".join(group.replace("\0", " ").split())[:_GROUP_LIMIT]
+
+
+def _fail(job: JobView[Any], attempt: Attempt, group: str, message: str) -> Factory[Any]:
+    try:
+        return requests.fail(job, group, message)
+    except InvalidArgument:  # the data is what is wrong, and must not keep the job from failing
+        text = message.encode("utf-8", "backslashreplace").decode()
+        jid, worker = attempt.jid, attempt.worker
+        return partial(failures.fail, jid=jid, worker=worker, group=group, message=text, data=None)
+
+
+def _with_result(job: JobView[Any], value: Any, complete: Factory[Any]) -> Factory[Any]:
+    """Enter the result into the job's history in the same transaction: it lives as long as the job is kept."""
+    note = requests.log(job, "result", {"value": value})
+
+    def begin(tx: Transaction) -> Transition[Any]:
+        yield from note(tx)
+        return (yield from complete(tx))
+
+    return begin
