@@ -129,6 +129,18 @@ def counts_and_logs_nothing(patch: Patch) -> None:
     patch.setattr(Described, "committed", lambda *_: None)
 
 
+def shows_keys_in_any_order(patch: Patch) -> None:
+    patch.setattr(memory, "in_bytes", lambda text: text[::-1])
+
+
+def clears_and_shows_everything(patch: Patch) -> None:
+    patch.setattr(MemoryStorage, "_names", lambda self: self._database.keyspace.keys())
+
+
+def takes_in_all_but_strings(patch: Patch) -> None:
+    patch.setattr(keyspace.Keyspace, "replace", lambda *_: None)
+
+
 FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
     (
         forgets_its_guards,
@@ -145,6 +157,9 @@ FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
     (hands_out_what_it_stores, ["reading.replies_are_copies"]),
     (publishes_to_all, ["messages.channels"]),
     (publishes_the_last_message_first, ["messages.order", "writing.order"]),
+    (shows_keys_in_any_order, ["moving.order"]),
+    (clears_and_shows_everything, ["moving.others_left_alone"]),
+    (takes_in_all_but_strings, ["moving.taken_in"]),
     (counts_and_logs_nothing, ["attempts.metrics", "attempts.reports"]),
 ]
 

@@ -15,11 +15,14 @@ from typing import Any, Final
 
 import pytest
 
+from pyqless.conformance import Target, Trace, read_traces, replay_trace
 from pyqless.core import commands
+from pyqless.core.effects import Command
 from pyqless.core.replies import Reply
 from pyqless.errors import InvalidArgument, StoreCorrupted
 from pyqless.storage import Storage, open_storage, transfer
 from pyqless.storage.parts import Part
+from pyqless.storage.redis import scanning
 from tests.servers import Server
 
 #: a job in every state, and whatever else there is: recurring, tracked, tagged, paused, counted
@@ -49,6 +52,8 @@ pause 192 other
 unpause 192 main
 worker.deregister 193 nobody
 """
+
+TRACES: Final = Path(__file__).parent.parent / "conformance/data/qless-core.jsonl.gz"
 
 STATES: Final = {"waiting", "scheduled", "running", "stalled", "failed", "complete", "depends"}
 
@@ -149,6 +154,41 @@ def test_a_type_that_is_none_of_ours_is_named(one_redis_server: Server, one_redi
     with open_storage(one_redis_url) as source, pytest.raises(StoreCorrupted) as caught:
         transfer.dump(source, io.BytesIO())
     assert (caught.value.argument, caught.value.value) == ("ql:stream", "stream")
+
+
+def test_what_goes_away_during_a_scan_is_left_out(
+    one_redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(key: str, kind: str, start: int) -> Command:
+        with open_storage(one_redis_url) as other:
+            other.clear()
+        return look(key, kind, start)
+
+    look = scanning._read
+    monkeypatch.setattr(scanning, "_read", read)
+    with open_storage(one_redis_url) as source:
+        source.restore(
+            [
+                Part("ql:hash", "hash", (("a", "1"),)),
+                Part("ql:list", "list", ("a",)),
+                Part("ql:set", "set", ("a",)),
+                Part("ql:string", "string", ("a",)),
+                Part("ql:zset", "zset", (("a", 1.0),)),
+            ]
+        )
+        assert list(source.scan()) == []
+
+
+@pytest.mark.parametrize("trace", list(read_traces(TRACES))[:8], ids=lambda trace: str(trace.seed))
+def test_what_recorded_calls_have_left_is_moved(trace: Trace, one_redis_url: str) -> None:
+    url = f"memory://moved-{trace.seed}"
+    with Target(url) as core:
+        assert replay_trace(core, trace) is None
+    with open_storage(url) as source, open_storage(one_redis_url) as target:
+        moved(source, target)
+        assert target.dump() == source.dump() != {}
+        assert list(transfer.diff(target, source)) == []
+        target.flush()
 
 
 def test_a_redis_cannot_show_one_instant(one_redis_url: str) -> None:

@@ -56,6 +56,8 @@ def scan(storage: Storage) -> Generator[Part, None, None]:
         reads = [_read(key, kind, 0) for key, kind in present]
         values = storage.run(_reading(reads)) if reads else []
         for (key, kind), value in zip(present, values, strict=True):
+            if value is None:  # a string that has gone away since
+                continue
             yield from parts_of(key, kind, value)
             if kind in _PAGED and len(value) == PART_ITEMS:
                 yield from _rest(storage, key, kind)
