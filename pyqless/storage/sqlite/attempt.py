@@ -26,7 +26,6 @@ class Attempt:
 
     Attributes:
         value: of the transition, at its end.
-        guards: all keys of which what was read must still hold at the commit; in a file it does.
     """
 
     tx: Transaction
@@ -37,7 +36,7 @@ class Attempt:
         self, storage: Described, transition: Factory[Any], now: float | None, number: int
     ) -> None:
         self.value: Any = None
-        self.guards: dict[str, None] = {}
+        self._batches: list[Batch] = []
         self._storage = storage
         self._transition = transition
         self._now = now
@@ -49,9 +48,14 @@ class Attempt:
         storage.metrics.attempts += 1
         now = storage.clock() if self._now is None else self._now
         self.tx = Transaction(now, storage.keys, self._number)
-        self.guards.clear()
+        self._batches.clear()
         self._steps = self._transition(self.tx)
         self._go_on(None)
+
+    @property
+    def guards(self) -> list[str]:
+        """The keys of which what was read must still hold at the commit, each once; in a file it does."""
+        return list(dict.fromkeys(key for batch in self._batches for key in batch.guards))
 
     @property
     def is_over(self) -> bool:
@@ -90,7 +94,7 @@ class Attempt:
         except StopIteration as end:
             self._batch, self.value = None, end.value
         else:
-            self.guards.update(dict.fromkeys(batch.guards))
+            self._batches.append(batch)
 
     def _write(self, keyspace: StoredKeyspace) -> Iterator[tuple[str, str]]:
         tx = self.tx

@@ -26,8 +26,8 @@ from pyqless.storage.sqlite.packing import (
     LIST,
     SET,
     SORTED_SET,
+    Packer,
     kind_of,
-    pack,
     text_of,
     unpack,
 )
@@ -72,8 +72,17 @@ class StoredKeyspace:
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
         self._execute: Callable[..., Any] = self._cursor.execute
+        self._pack = Packer().pack
         self._entries: dict[str, _Entry] = {}
         self._changed: dict[str, _Entry] = {}
+        self._large: list[str] = []
+
+    def tidy(self) -> None:
+        """Forget what is too much, or too large, to be remembered longer than for a transaction."""
+        if len(self._entries) > _MOST_KEYS:
+            self._entries.clear()
+        while self._large:
+            self._entries.pop(self._large.pop(), None)
 
     def forget(self) -> None:
         """Forget everything: others have changed it, or it was rolled back."""
@@ -122,8 +131,6 @@ class StoredKeyspace:
         for name, entry in self._changed.items():
             self._store(name, entry)
         self._changed.clear()
-        if len(self._entries) > _MOST_KEYS:
-            self._entries.clear()
 
     def items(self) -> Iterator[tuple[str, Value]]:
         """All keys and their values, in no particular order."""
@@ -147,6 +154,8 @@ class StoredKeyspace:
         entry.key, kind, entry.size, packed = row
         if packed is not None:
             entry.value = unpack(name, kind, packed)
+            if len(packed) > _LARGEST:
+                self._large.append(name)
         elif kind in _ROWS:
             entry.rows = _ROWS[kind](self._cursor, row[0], entry.size)
         else:
@@ -168,7 +177,7 @@ class StoredKeyspace:
     def _store_value(self, name: str, entry: _Entry, value: Value) -> None:
         kind, entry.size = kind_of(value), len(value)
         outgrown = entry.size > _FIT.get(kind, entry.size)
-        packed = None if outgrown else pack(value)
+        packed = None if outgrown else self._pack(value)
         if entry.key is None:
             self._execute(sql.ADD_KEY, (in_bytes(name), kind, entry.size, packed))
             entry.key = self._cursor.connection.last_insert_rowid()
@@ -178,4 +187,4 @@ class StoredKeyspace:
             entry.value, entry.rows = None, _ROWS[kind](self._cursor, entry.key, 0)
             entry.rows.fill(value)
         elif len(packed) > _LARGEST:
-            self._entries.pop(name, None)
+            self._large.append(name)

@@ -49,6 +49,7 @@ class Lane:
         if version != self._version:
             self.forget()
             self._version = version
+        self.keyspace.tidy()
 
     def commit(self) -> None:
         """Commit the transaction, with what the keyspace has not written yet."""

@@ -43,8 +43,8 @@ def locate(url: str, **options: Any) -> tuple[str, Options]:
         InvalidArgument: there is no path, or an option is unknown or makes no sense.
     """
     parts = urlsplit(url)
-    path = unquote(parts.path[1:], errors="surrogateescape")
-    if parts.netloc or parts.fragment or not path or path == ":memory:" or "\0" in path:
+    path = _path(parts.path[1:])
+    if parts.netloc or parts.fragment or not path:
         raise InvalidArgument(
             f"url must be sqlite:/// and the path of a file, not {url!r};"
             " for a queue in this process alone there is memory://",
@@ -54,6 +54,16 @@ def locate(url: str, **options: Any) -> tuple[str, Options]:
     given: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
     given |= {name: value for name, value in options.items() if value is not None}
     return str(Path(path).absolute()), _options(given)
+
+
+def _path(quoted: str) -> str:
+    """The path that a URL holds; an empty one if it is none that SQLite takes for a file's."""
+    try:
+        path = unquote(quoted, errors="strict")
+        path.encode()
+    except UnicodeError:
+        return ""
+    return "" if path == ":memory:" or "\0" in path else path
 
 
 def _options(given: dict[str, Any]) -> Options:

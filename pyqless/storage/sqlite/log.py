@@ -33,9 +33,9 @@ class LogFile:
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
-        path = connection.filename_wal
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        directory = os.open(Path(path).parent, os.O_RDONLY | os.O_CLOEXEC)
+        path = Path(connection.filename_wal)
+        self._file = path.open("rb", buffering=0)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(directory)  # a file without a name would be lost
         finally:
@@ -43,11 +43,11 @@ class LogFile:
 
     def flush(self) -> None:
         """Wait until all that was written is on the disk."""
-        _flush(self._descriptor)
+        _flush(self._file.fileno())
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        self._file.close()
 
 
 class Log:

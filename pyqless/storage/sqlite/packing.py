@@ -14,7 +14,7 @@ from pyqless.core.keyspace import Value
 from pyqless.core.sortedset import SortedSet
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["HASH", "LIST", "SET", "SORTED_SET", "STRING", "kind_of", "pack", "text_of", "unpack"]
+__all__ = ["HASH", "LIST", "SET", "SORTED_SET", "STRING", "Packer", "kind_of", "text_of", "unpack"]
 
 HASH: Final = 1
 LIST: Final = 2
@@ -54,11 +54,15 @@ def kind_of(value: Value) -> int:
     return _KINDS[type(value)]
 
 
-def pack(value: Value) -> bytes:
-    """A value as bytes."""
-    flat = _FLATTEN[_KINDS[type(value)]](value)
-    packed: bytes = msgpack.packb(flat, unicode_errors="surrogateescape")
-    return packed
+class Packer:
+    """Makes values into bytes, for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._pack: Callable[[Any], bytes] = msgpack.Packer(unicode_errors="surrogateescape").pack
+
+    def pack(self, value: Value) -> bytes:
+        """A value as bytes."""
+        return self._pack(_FLATTEN[_KINDS[type(value)]](value))
 
 
 def unpack(key: str, kind: int, packed: bytes) -> Value:

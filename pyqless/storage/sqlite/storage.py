@@ -30,6 +30,7 @@ class SqliteStorage(Storage):
 
     Threads may share one, and so may forked processes; each call has a connection of its own.
     Any number of processes may open the same file, but on one machine only: not by way of a network.
+    The file is opened, and made if need be, at the first call.
 
     Args:
         url: ``sqlite:///jobs.db``, relative to the working directory, or ``sqlite:////var/lib/jobs.db``;
@@ -43,8 +44,7 @@ class SqliteStorage(Storage):
 
     Raises:
         InvalidArgument: the URL or an option makes no sense.
-        StoreUnsupported: the SQLite library is too old; the file is another program's, or of a later release.
-        StoreUnavailable, StoreRefused, StoreCorrupted: the file cannot be opened.
+        StoreUnsupported: the SQLite library is too old.
     """
 
     def __init__(
@@ -60,8 +60,6 @@ class SqliteStorage(Storage):
         path, options = locate(url, timeout=timeout, synchronous=synchronous)
         super().__init__(url, namespace, clock)
         self.file = DatabaseFile(path, timeout=options.timeout, durable=options.durable)
-        with self.file.looking():
-            pass  # one learns now, and not at the first call, whether the file can be used
 
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
