@@ -10,7 +10,7 @@ from typing import Final
 
 from pyqless.conformance.generate import Generator
 from pyqless.conformance.lua_core import LuaCore
-from pyqless.conformance.protocol import Call, Outcome, Snapshot, observe
+from pyqless.conformance.protocol import Call, Core, Outcome, Snapshot, observe
 from pyqless.conformance.replay import Difference
 from pyqless.conformance.sameness import Comparison
 from pyqless.conformance.shrink import shrink
@@ -40,12 +40,13 @@ class SideBySide:
     Args:
         reference: does what is expected.
         target: is to do the same.
+        numbers: see ``Comparison``.
     """
 
-    def __init__(self, reference: LuaCore, target: Target) -> None:
+    def __init__(self, reference: Core, target: Target, *, numbers: bool = False) -> None:
         self._reference = reference
         self._target = target
-        self._numbers = reference.shortens_numbers
+        self._numbers = numbers
         #: calls sent, and among them those on which the reference broke down
         self.calls = self.breakdowns = 0
 
@@ -138,7 +139,8 @@ def compare(
     found = 0
     with ExitStack() as stack:
         reference = stack.enter_context(closing(LuaCore(script, redis_url)))
-        pair = SideBySide(reference, stack.enter_context(Target(storage_url)))
+        target = stack.enter_context(Target(storage_url))
+        pair = SideBySide(reference, target, numbers=reference.shortens_numbers)
         for seed in seeds:
             calls, difference = pair.explore(seed, ops)
             if difference:
