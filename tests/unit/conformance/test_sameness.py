@@ -157,6 +157,7 @@ def test_messages(expected: Any, got: Any, *, same: bool) -> None:
     ("key", "kind", "expected", "got"),
     [
         (J, "hash", {"failure": '{"a":1,"b":2}'}, {"failure": '{"b":2,"a":1}'}),
+        (J, "hash", {"tags": '{"a":1,"b":2}'}, {"tags": '{"b":2,"a":1}'}),
         (f"{J}-history", "list", ['[1,"put",{"q":"a","p":1}]'], ['[1,"put",{"p":1,"q":"a"}]']),
         ("ql:q:q-work", "zset", [["j1", "1.5"]], [["j1", "1.5"]]),
     ],
