@@ -1,6 +1,6 @@
 # Everything is set up from here on a machine that has make and Python 3.11 or later with its venv
 # module, for any user. Nothing is installed outside this folder: .venv/ holds the package with its
-# tools, .servers/ the servers that the tests and the demo run on.
+# tools, .servers/ the servers that the tests run on.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -25,7 +25,7 @@ help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: demo
-demo: .venv/.done servers ## show what pyqless does
+demo: .venv/.done ## show what pyqless does
 	@$(BIN)/python -m pyqless.demo
 
 .PHONY: test
