@@ -4,13 +4,17 @@ Workers: what takes jobs out of queues and runs them.
 
 ``SerialWorker``   one job after another in this thread
 ``ThreadWorker``   several at once, each in a thread
+``ForkingWorker``  supervised child processes, each with one job at a time
+``AsyncWorker``    many at once, in a loop of asyncio
 """
 
 from __future__ import annotations
 
+from pyqless.worker.aio import AsyncWorker
 from pyqless.worker.attempts import Progress
 from pyqless.worker.context import AwaitableJob, BlockingJob
 from pyqless.worker.finding import Code, CodeNotFound, Finder
+from pyqless.worker.forking import ForkingWorker
 from pyqless.worker.records import JobInHand, WorkerRecord, records
 from pyqless.worker.reservers import Ordered, Reserver, RoundRobin, ShuffledRoundRobin
 from pyqless.worker.running import Middleware, Runner, uses
@@ -21,12 +25,14 @@ from pyqless.worker.stopping import JobStopped, Retry, StopReason, TimeLimitExce
 from pyqless.worker.threads import ThreadWorker
 
 __all__ = [
+    "AsyncWorker",
     "AwaitableJob",
     "BlockingJob",
     "Code",
     "CodeNotFound",
     "ExitCode",
     "Finder",
+    "ForkingWorker",
     "JobInHand",
     "JobStopped",
     "Limits",

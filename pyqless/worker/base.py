@@ -11,11 +11,11 @@ from typing import ClassVar
 from pyqless.client import Client, Job
 from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
-from pyqless.worker.control import Control, Phase
-from pyqless.worker.fetching import Fetcher
+from pyqless.worker.control import Control
+from pyqless.worker.fetching import Fetcher, Lookout
 from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
-from pyqless.worker.records import Teller
+from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
 from pyqless.worker.settling import settle
@@ -50,12 +50,13 @@ class BlockingWorker:
         self.name = client.worker_name
         self.jobs_done = 0
         self.exit_code = ExitCode.DONE
+        self.lookout = Lookout(settings.queues, settings.reserver)
         self.fetcher = Fetcher(
             client,
-            settings.queues,
+            self.lookout,
             self.control,
-            reserver=settings.reserver,
             interval=settings.interval,
+            listen=settings.listen,
         )
         self._attempts: dict[str, Attempt] = {}
         self._own_keeper = None
@@ -65,7 +66,7 @@ class BlockingWorker:
             )
         self._keeper = keeper
         self._teller = Teller(
-            client,
+            client.storage,
             self.name,
             self.kind,
             settings.queues,
@@ -78,7 +79,7 @@ class BlockingWorker:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        logger.info("worker %s begins: %s", self.name, self.fetcher)
+        logger.info("worker %s begins: %s", self.name, self.lookout)
         if self.settings.resume:
             with suppress(QlessError):  # the store may be away; then the locks expire
                 resume(self.client, self.name)
@@ -88,7 +89,7 @@ class BlockingWorker:
             self.fetcher.close()
             if self._own_keeper is not None:
                 self._own_keeper.close()
-                self._teller.end()
+                self._withdraw()
             logger.info("worker %s ends: %d jobs", self.name, self.jobs_done)
 
     def _idle(self) -> bool:
@@ -100,8 +101,15 @@ class BlockingWorker:
         return self.control.takes_jobs
 
     def _tell(self) -> None:
-        if self._own_keeper is not None:
-            self._teller.tell()
+        if self._own_keeper is None:
+            return  # whoever keeps the locks tells of this worker, too
+        if (word := self._teller.word()) is not None:
+            with quietly():
+                self.client.storage.run(word)
+
+    def _withdraw(self) -> None:
+        with quietly():
+            self.client.storage.run(self._teller.last_word())
 
     # -- one job ------------------------------------------------------------------------------
 
@@ -136,16 +144,20 @@ class BlockingWorker:
     # -- orders -------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        """Pass orders on to the jobs in hand; called a few times a second while there are any."""
+        """Do what is due a few times a second while there are jobs in hand."""
+        self.pass_on_orders()
+        self._tell()
+
+    def pass_on_orders(self) -> None:
+        """Tell the jobs in hand what the worker has been told."""
         attempts = list(self._attempts.values())
-        if self.control.phase >= Phase.STOPPING:
+        if self.control.is_stopping:
             for attempt in attempts:
                 attempt.stop(StopReason.STOPPING)
         if self.control.drops > self._drops:
             self._drops = self.control.drops
             for attempt in attempts:
                 attempt.stop(StopReason.DROPPED)
-        self._tell()
 
     def interrupt(self) -> None:
         """See ``signals.Commanded``; jobs in other threads cannot be interrupted."""

@@ -42,9 +42,11 @@ class Control:
         self.grace = grace
         self.phase = Phase.RUNNING
         self.is_paused = False
-        #: how often the worker was told to drop what it has in hand, and to load code anew
+        #: how often the worker was told to drop what it has in hand; and to load code anew
         self.drops = 0
         self.reloads = 0
+        #: how often stacks were asked for
+        self.dumps = 0
         self._monotonic = monotonic
         self._end: float | None = None
 
@@ -68,6 +70,11 @@ class Control:
         """Take no jobs for now; those in hand go on."""
         self.is_paused = True
 
+    def dump(self) -> None:
+        """Take jobs no more for now, and show what everybody is doing."""
+        self.dumps += 1
+        self.pause()
+
     def resume(self) -> None:
         """Take jobs again."""
         self.is_paused = False
@@ -85,6 +92,11 @@ class Control:
     def is_running(self) -> bool:
         """Whether the worker is to go on."""
         return self.phase is Phase.RUNNING
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the jobs in hand are to come to an end."""
+        return self.phase >= Phase.STOPPING
 
     @property
     def is_over(self) -> bool:

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from pyqless.client import Client, Job
+from pyqless.client import AsyncClient, AsyncJob, Client, Job, QueueCounts
 from pyqless.errors import QlessError, RequestError
 from pyqless.worker.control import Control
 from pyqless.worker.reservers import Ordered, Reserver, expand, is_pattern
-from pyqless.worker.waiting import Backoff, Bell
+from pyqless.worker.waiting import AsyncBell, Backoff, Bell
 
-__all__ = ["Fetcher"]
+__all__ = ["AsyncFetcher", "Fetcher", "Lookout"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -21,37 +21,86 @@ logger = logging.getLogger("pyqless.worker")
 LOOK_AROUND: Final = 5.0
 
 
+class Lookout:
+    """
+    Which queues are to be looked at, and in which order.
+
+    Args:
+        queues: names and patterns, see ``reservers.expand``.
+    """
+
+    def __init__(self, queues: Sequence[str], reserver: Reserver | None) -> None:
+        expand(queues, ())  # is refused here rather than later
+        self._names = list(queues)
+        self._reserver = reserver or Ordered()
+        self._has_patterns = any(map(is_pattern, queues))
+        self._look_at = float("-inf")
+        #: what the names meant when last looked at
+        self.queues = [] if self._has_patterns else expand(queues, ())
+
+    def __str__(self) -> str:
+        return f"{', '.join(self._names)} ({self._reserver.description})"
+
+    def needs_known(self, now: float) -> bool:
+        """Whether it is time to ask which queues there are."""
+        return self._has_patterns and now >= self._look_at
+
+    def know(self, counts: Iterable[QueueCounts], now: float) -> None:
+        """Take note of the queues that there are."""
+        self.queues = expand(self._names, [queue.name for queue in counts])
+        self._look_at = now + LOOK_AROUND
+
+    def order(self) -> Iterator[str]:
+        """The queues in the order in which to try them; taken one by one."""
+        return self._reserver.order(self.queues)
+
+
+class Weather:
+    """Whether the store is there, as the last calls have shown."""
+
+    def __init__(self) -> None:
+        self._backoff = Backoff()
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the last call came through."""
+        return self._backoff.is_fresh
+
+    def clouds(self, error: QlessError) -> float:
+        """A call did not come through: log that, the first time loudly, and give the seconds to wait."""
+        log = logger.warning if self.is_fair else logger.debug
+        log("no jobs for now, trying again: %s", error)
+        return self._backoff.next()
+
+    def clears(self) -> None:
+        """A call came through."""
+        if not self.is_fair:
+            logger.warning("the store is back")
+            self._backoff.reset()
+
+
 class Fetcher:
     """
     Pops jobs, one or some at a time.
 
     Args:
-        queues: names and patterns, see ``reservers.expand``.
         interval: seconds between two looks at empty queues, at most.
+        listen: hear of work by message, where the store has any.
     """
 
     def __init__(
         self,
         client: Client,
-        queues: Sequence[str],
+        lookout: Lookout,
         control: Control,
         *,
-        reserver: Reserver | None = None,
         interval: float = 5.0,
+        listen: bool = True,
     ) -> None:
-        expand(queues, ())  # is refused here rather than later
         self._client = client
-        self._names = list(queues)
-        self._control = control
-        self._reserver = reserver or Ordered()
-        self._bell = Bell(client, interval, lambda: not control.is_running)
-        self._backoff = Backoff()
-        self._has_patterns = any(map(is_pattern, queues))
-        self._queues: list[str] = []
-        self._look_at = float("-inf")
-
-    def __str__(self) -> str:
-        return f"{', '.join(self._names)} ({self._reserver.description})"
+        self._lookout = lookout
+        self._weather = Weather()
+        self._bell = Bell(client, interval, lambda: not control.is_running, listen=listen)
 
     def fetch(self, count: int = 1) -> list[Job]:
         """
@@ -68,35 +117,24 @@ class Fetcher:
         except RequestError:
             raise
         except QlessError as error:
-            log = logger.warning if self._backoff.is_fresh else logger.debug
-            pause = self._backoff.next()
-            log("no jobs for now, trying again: %s", error)
-            self._bell.pause(pause)
+            self._bell.pause(self._weather.clouds(error))
             return []
-        if not self._backoff.is_fresh:
-            logger.warning("the store is back")
-            self._backoff.reset()
+        self._weather.clears()
         return jobs
 
     def _pop(self, count: int) -> list[Job]:
-        for name in self._reserver.order(self._current()):
+        now = float(self._client.storage.clock())
+        if self._lookout.needs_known(now):
+            self._lookout.know(self._client.queues.counts(), now)
+        for name in self._lookout.order():
             if jobs := self._client.queues[name].pop(count):
                 return jobs
         return []
 
-    def _current(self) -> list[str]:
-        """The queues that the names mean now."""
-        now = float(self._client.storage.clock())
-        if not self._queues or (self._has_patterns and now >= self._look_at):
-            counts = self._client.queues.counts() if self._has_patterns else []
-            self._queues = expand(self._names, [queue.name for queue in counts])
-            self._look_at = now + LOOK_AROUND
-        return self._queues
-
     def wait(self) -> None:
         """Wait until there may be something to fetch."""
-        if self._backoff.is_fresh:
-            self._bell.wait(self._queues)
+        if self._weather.is_fair:
+            self._bell.wait(self._lookout.queues)
 
     def pause(self, seconds: float) -> None:
         """Wait, whatever there may be to fetch."""
@@ -105,3 +143,51 @@ class Fetcher:
     def close(self) -> None:
         """Listen no longer for jobs."""
         self._bell.close()
+
+
+class AsyncFetcher:
+    """As ``Fetcher``, for asyncio."""
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        lookout: Lookout,
+        control: Control,
+        *,
+        interval: float = 5.0,
+        listen: bool = True,
+    ) -> None:
+        self._client = client
+        self._lookout = lookout
+        self._weather = Weather()
+        self._bell = AsyncBell(client, interval, lambda: not control.is_running, listen=listen)
+
+    async def fetch(self, count: int = 1) -> list[AsyncJob]:
+        """As ``Fetcher.fetch``."""
+        try:
+            jobs = await self._pop(count)
+        except RequestError:
+            raise
+        except QlessError as error:
+            await self._bell.pause(self._weather.clouds(error))
+            return []
+        self._weather.clears()
+        return jobs
+
+    async def _pop(self, count: int) -> list[AsyncJob]:
+        now = float(self._client.storage.clock())
+        if self._lookout.needs_known(now):
+            self._lookout.know(await self._client.queues.counts(), now)
+        for name in self._lookout.order():
+            if jobs := await self._client.queues[name].pop(count):
+                return jobs
+        return []
+
+    async def wait(self) -> None:
+        """As ``Fetcher.wait``."""
+        if self._weather.is_fair:
+            await self._bell.wait(self._lookout.queues)
+
+    async def close(self) -> None:
+        """As ``Fetcher.close``."""
+        await self._bell.close()

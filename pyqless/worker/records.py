@@ -8,15 +8,18 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from pyqless.client import Client
 from pyqless.core import presence
+from pyqless.core.effects import Factory
 from pyqless.core.presence import Presence
 from pyqless.errors import QlessError
+from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 
 __all__ = ["JobInHand", "Teller", "WorkerRecord", "records"]
@@ -83,7 +86,7 @@ def _read(word: Presence) -> WorkerRecord | None:
 
 class Teller:
     """
-    Tells of a worker, now and then.
+    What a worker has to tell, now and then; whoever runs it, blocking or not, tells it.
 
     Args:
         name: of the worker.
@@ -94,7 +97,7 @@ class Teller:
 
     def __init__(
         self,
-        client: Client,
+        storage: Storage | AsyncStorage,
         name: str,
         kind: str,
         queues: Iterable[str],
@@ -104,7 +107,7 @@ class Teller:
         pid: int | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self._storage = storage
         self._name = name
         self._attempts = attempts
         self._paused = paused
@@ -117,35 +120,38 @@ class Teller:
             "host": socket.gethostname(),
             "pid": os.getpid() if pid is None else pid,
             "version": _version(),
-            "started": float(client.storage.clock()),
+            "started": float(storage.clock()),
             "period": PERIOD,
         }
 
-    def tell(self) -> None:
-        """Tell if it is time, or something has changed a second ago or more; a store that is away is not waited for."""
+    def word(self) -> Factory[None] | None:
+        """What is to be told now: when it is time, or something has changed, but a second after the last word at least."""
         now = self._monotonic()
         if now < self._next - PERIOD + 1.0:
-            return
+            return None
         fields = self._fields()
         if now < self._next and fields == self._told:
-            return
+            return None
         self._next, self._told = now + PERIOD, fields
-        try:
-            self._client.storage.run(partial(presence.announce, worker=self._name, fields=fields))
-        except QlessError as error:
-            logger.debug("nobody hears of this worker: %s", error)
+        return partial(presence.announce, worker=self._name, fields=fields)
 
-    def end(self) -> None:
-        """Take back all that was told, and strike the worker from the list of known ones."""
-        try:
-            self._client.storage.run(partial(presence.withdraw, worker=self._name))
-        except QlessError as error:
-            logger.info("worker %s stays on the list: %s", self._name, error)
+    def last_word(self) -> Factory[None]:
+        """What takes back all that was told; see ``presence.withdraw``."""
+        return partial(presence.withdraw, worker=self._name)
 
     def _fields(self) -> dict[str, str]:
         jobs = [_shown(attempt) for attempt in self._attempts()]
         told = {**self._constant, "is_paused": self._paused(), "jobs": jobs}
         return {name: json.dumps(value) for name, value in told.items()}
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Go on where the store does not hear of a worker."""
+    try:
+        yield
+    except QlessError as error:
+        logger.debug("nobody hears of this worker: %s", error)
 
 
 def _shown(attempt: Attempt) -> dict[str, Any]:

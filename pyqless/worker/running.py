@@ -104,6 +104,7 @@ class Runner:
                 value = await self._enclosed(code, AwaitableJob(job, attempt, sandbox))
             else:
                 face = BlockingJob(job, attempt, sandbox, loop)
+                attempt.on_stop = None  # what runs in a thread cannot be cancelled, only told
                 value = await in_thread(self._within, code, face)
         except KeyboardInterrupt:
             raise

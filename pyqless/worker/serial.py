@@ -47,7 +47,7 @@ class SerialWorker(BlockingWorker):
                 elif (job := self._next()) is not None:
                     self.work(job)
                 else:
-                    set_title(f"waiting for {self.fetcher}")
+                    set_title(f"waiting for {self.lookout}")
                     self.fetcher.wait()
         return self.exit_code
 
@@ -121,4 +121,4 @@ class SerialWorker(BlockingWorker):
         self.fetcher.close()
         if self._own_keeper is not None:
             self._own_keeper.close()
-            self._teller.end()
+            self._withdraw()

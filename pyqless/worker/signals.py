@@ -31,7 +31,7 @@ class Commanded(Protocol):
 
 
 def _dump_and_pause(control: Control) -> None:
-    control.pause()
+    control.dump()
     # straight to the descriptor: it works whatever the program has made of sys.stderr
     faulthandler.dump_traceback(file=sys.__stderr__ or 2, all_threads=True)
 

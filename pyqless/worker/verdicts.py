@@ -15,10 +15,10 @@ from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
 
-__all__ = ["Again", "Done", "Failed", "Left", "Stopped", "Verdict", "request"]
+__all__ = ["GROUP_LIMIT", "Again", "Done", "Failed", "Left", "Stopped", "Verdict", "request"]
 
 #: how long the name of a group may be, characters: some bytes each, and the store takes 512
-_GROUP_LIMIT: Final = 120
+GROUP_LIMIT: Final = 120
 
 
 class Done(NamedTuple):
@@ -82,7 +82,7 @@ def request(
 
 def _name(group: str | None) -> str | None:
     """A group's name, made fit to be part of a key."""
-    return None if group is None else " ".join(group.replace("\0", " ").split())[:_GROUP_LIMIT]
+    return None if group is None else " ".join(group.replace("\0", " ").split())[:GROUP_LIMIT]
 
 
 def _fail(job: JobView[Any], attempt: Attempt, group: str, message: str) -> Factory[Any]:

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""A worker with child processes, each of which runs one job at a time and may be killed at any moment."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
+from typing import ClassVar, Final, Literal
+
+from pyqless.client import Client
+from pyqless.errors import InvalidArgument
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.child import Plan
+from pyqless.worker.children import Child
+from pyqless.worker.control import Control
+from pyqless.worker.courier import Courier
+from pyqless.worker.custody import Custody
+from pyqless.worker.estates import Estates
+from pyqless.worker.leftovers import resume
+from pyqless.worker.records import Teller, quietly
+from pyqless.worker.settings import ExitCode, Limits, Settings
+from pyqless.worker.stopping import StopReason
+from pyqless.worker.titles import set_title
+from pyqless.worker.waiting import SLICE, Backoff
+
+__all__ = ["ForkingWorker"]
+
+logger = logging.getLogger("pyqless.worker")
+
+#: a child that has lived for so long, seconds, did not die of its birth
+GROWN_UP: Final = 10.0
+
+#: seconds for which the parent tries, at its end, to give back what its children had in hand
+LAST_WORDS: Final = 5.0
+
+
+@dataclass
+class _Slot:
+    """The place of one child after another."""
+
+    number: int
+    child: Child | None = None
+    births: int = 0
+    not_before: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        self.backoff = Backoff(base=0.2, cap=30.0)
+
+
+class ForkingWorker:
+    """
+    Supervises children: starts them, keeps their locks, replaces them, and kills them where that is needed.
+
+    A job that is lost, cancelled or over its time limit ends at once, whatever it is doing: its process is killed, with all
+    that it has started. The parent itself runs no job and has no threads.
+
+    Args:
+        connect: opens a client that works under a name, such as ``partial(Client, url)`` with ``worker_name`` as its
+            argument; called in the parent and in each child.
+        settings: what to work on, and how; its limits are those of each child.
+        name: the parent's; a child is called ``NAME/SLOT.BIRTH``.
+        processes: how many children; as many as this machine has cores unless given.
+        start_method: ``fork``, or ``spawn`` where a fork is unsafe: the children are then started anew, and ``connect``
+            and ``settings`` have to be such as can be pickled. ``fork`` on Linux, ``spawn`` elsewhere, unless given.
+        fork_per_job: a fresh child for each job.
+        stagger: the first children begin within so many seconds, and not all at once.
+        before: called in each child first of all.
+
+    Attributes:
+        control: takes orders, from any thread.
+
+    Raises:
+        InvalidArgument: an argument is no good, or children could not share the store.
+    """
+
+    kind: ClassVar[str] = "forking"
+
+    def __init__(
+        self,
+        connect: Callable[[str], Client],
+        settings: Settings,
+        *,
+        name: str,
+        processes: int | None = None,
+        start_method: Literal["fork", "spawn"] | None = None,
+        fork_per_job: bool = False,
+        stagger: float = 1.0,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        count = (os.cpu_count() or 1) if processes is None else processes
+        if count < 1:
+            text = f"processes must be 1 or more, not {processes!r}"
+            raise InvalidArgument(text, argument="processes", value=processes)
+        self.name = name
+        self.client = connect(name)
+        _require_shared(self.client)
+        if fork_per_job:
+            settings = replace(settings, limits=Limits(jobs=1, memory=settings.limits.memory))
+        self.settings = settings
+        self.control = Control(settings.grace)
+        self.exit_code = ExitCode.DONE
+        method = start_method or ("fork" if sys.platform == "linux" else "spawn")
+        self._context = multiprocessing.get_context(method)
+        self._plan = Plan(connect=connect, settings=settings, before=before, parent=os.getpid())
+        self._stagger = stagger
+        self._slots = [_Slot(number + 1) for number in range(count)]
+        self._custody = Custody(self.client, name, listen=settings.listen)
+        self._estates = Estates(self.client)
+        self._teller = self._teller_of(name, self.kind, list, os.getpid())
+        self._courier = Courier(self.control, settings.runner.finder.reload)
+
+    def interrupt(self) -> None:
+        """See ``signals.Commanded``; the loop looks for orders a few times a second."""
+
+    @property
+    def children(self) -> list[Child]:
+        """The children that there are."""
+        return [slot.child for slot in self._slots if slot.child is not None]
+
+    # -- the run ------------------------------------------------------------------------------
+
+    def run(self) -> ExitCode:
+        """Supervise until an order ends it, and the children have ended."""
+        logger.info("worker %s begins with %d children", self.name, len(self._slots))
+        set_title(f"{self.name}, {len(self._slots)} children")
+        if self.settings.resume:
+            with quietly():
+                resume(self.client, self.name)
+        try:
+            while self.control.is_running or self.children:
+                self._turn()
+            self._estates.settle_within(LAST_WORDS)
+        finally:
+            for child in self.children:
+                child.kill(StopReason.STOPPING)
+                child.bury()
+            self._custody.close()
+            with quietly():
+                self.client.storage.run(self._teller.last_word())
+            self.client.close()
+            logger.info("worker %s ends", self.name)
+        return self.exit_code
+
+    def _turn(self) -> None:
+        self._courier.deliver(self.children)
+        for slot in self._slots:
+            self._fill(slot)
+        self._wait()
+        self._hear()
+        self._custody.keep(self._hear)
+        for slot in self._slots:
+            if slot.child is not None and slot.child.is_gone:
+                self._bury(slot, slot.child)
+        self._estates.settle()
+        self._tell()
+
+    def _wait(self) -> None:
+        things: list[object] = [child.link for child in self.children]
+        things += [child.process.sentinel for child in self.children]
+        seconds = min(SLICE, self._custody.wait())
+        if things:
+            wait(things, timeout=seconds)  # type: ignore[arg-type]
+        else:
+            time.sleep(seconds)
+
+    # -- children -----------------------------------------------------------------------------
+
+    def _fill(self, slot: _Slot) -> None:
+        if slot.child is not None or not self.control.is_running:
+            return
+        if time.monotonic() < slot.not_before:
+            return
+        delay = self._stagger * random.random() if slot.births == 0 else 0.0  # noqa: S311 - no secret
+        slot.births += 1
+        name = f"{self.name}/{slot.number}.{slot.births}"
+        others = [child.link for child in self.children]
+        slot.child = child = Child(self._context, self._plan, name, delay, others)
+        child.teller = self._teller_of(
+            name, "child", lambda: list(child.attempts.values()), child.pid
+        )
+        if self.control.is_paused:
+            child.order("pause")
+        logger.info("child %s begins as process %d", name, child.pid)
+
+    def _bury(self, slot: _Slot, child: Child) -> None:
+        child.hear(self._custody)
+        log = logger.error if child.broke else logger.info
+        log("child %s %s", child.name, child.end)
+        if self.control.is_stopping and (child.attempts or child.exit_code == ExitCode.CUT_OFF):
+            self.exit_code = ExitCode.CUT_OFF
+        if time.monotonic() - child.began > GROWN_UP or not child.broke:
+            slot.backoff.reset()
+        slot.not_before = time.monotonic() + slot.backoff.next() if child.broke else float("-inf")
+        for attempt in child.attempts.values():
+            self._custody.release(attempt)
+        child.bury()
+        slot.child = None
+        self._estates.add(child.name, child.dealing)
+
+    def _hear(self) -> None:
+        for child in self.children:
+            child.hear(self._custody)
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def _teller_of(
+        self, name: str, kind: str, attempts: Callable[[], list[Attempt]], pid: int
+    ) -> Teller:
+        return Teller(
+            self.client.storage,
+            name,
+            kind,
+            self.settings.queues,
+            attempts,
+            lambda: self.control.is_paused,
+            pid=pid,
+        )
+
+    def _tell(self) -> None:
+        tellers = [self._teller, *(child.teller for child in self.children if child.teller)]
+        for teller in tellers:
+            if (word := teller.word()) is not None:
+                with quietly():
+                    self.client.storage.run(word)
+
+
+def _require_shared(client: Client) -> None:
+    scheme = client.storage.url.partition(":")[0]
+    if scheme in ("memory", "fakeredis"):
+        text = f"children cannot share {client.storage.url}, which lies in one process"
+        raise InvalidArgument(text, argument="connect", value=client.storage.url)

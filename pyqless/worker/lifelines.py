@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""What ties the life of a child to that of its parent, and the child's own children to it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+__all__ = ["die_with", "is_suspended", "kill_group", "lead_group"]
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def die_with(parent: int) -> None:
+    """
+    Let the kernel kill this process once its parent is gone, however that ends; Linux only.
+
+    Args:
+        parent: its process id; it may be gone already.
+    """
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def lead_group(pid: int = 0) -> None:
+    """Make a process the leader of a group: what it starts can be killed with it, and Ctrl-C does not reach it."""
+    with suppress(OSError):  # parent and child both try, and either may be late
+        os.setpgid(pid, pid)
+
+
+def kill_group(pid: int) -> None:
+    """Kill a process and all of its group."""
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def is_suspended(pid: int) -> bool:
+    """Whether a process is stopped, as by SIGSTOP; where that cannot be told, it is not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] in ("T", "t")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The heart of a worker for asyncio: as ``keeper``, in a task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from pyqless.client import AsyncClient
+from pyqless.errors import QlessError, StorageError
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.heartbeats import Heartbeats
+from pyqless.worker.keeper import LOST_EVENTS, RESUBSCRIBE, TICK
+
+__all__ = ["Pulse"]
+
+logger = logging.getLogger("pyqless.worker")
+
+
+class Pulse:
+    """
+    Renews locks.
+
+    Args:
+        client: in whose name jobs are popped.
+        on_tick: awaited a few times a second.
+        listen: hear of lost locks by message; without, the next renewal tells.
+    """
+
+    def __init__(
+        self, client: AsyncClient, on_tick: Callable[[], Awaitable[None]], *, listen: bool = True
+    ) -> None:
+        self._client = client
+        self._on_tick = on_tick
+        self._listens = listen
+        self._book = Heartbeats()
+
+    def watch(self, attempt: Attempt) -> None:
+        """See ``Keeper.watch``."""
+        self._book.add(attempt, self._now())
+
+    def unwatch(self, attempt: Attempt) -> None:
+        """See ``Keeper.unwatch``."""
+        self._book.remove(attempt)
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        listener = asyncio.create_task(self._listen()) if self._listens else None
+        try:
+            while True:
+                await asyncio.gather(*map(self._beat, self._book.due(self._now())))
+                await self._on_tick()
+                await asyncio.sleep(min(TICK, self._book.wait(self._now())))
+        finally:
+            if listener is not None:
+                listener.cancel()
+                await asyncio.gather(listener, return_exceptions=True)
+
+    def _now(self) -> float:
+        return float(self._client.storage.clock())
+
+    async def _beat(self, attempt: Attempt) -> None:
+        try:
+            expires = await self._client.storage.run(self._book.request(attempt))
+        except QlessError as error:
+            self._book.failed(attempt, error, self._now())
+        else:
+            self._book.beaten(attempt, expires, self._now())
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with self._client.events("worker") as events:
+                    async for event in events:
+                        if event.name in LOST_EVENTS and event.jid is not None:
+                            self._book.hasten(event.jid)
+            except StorageError as error:
+                logger.info("no messages for now: %s", error)
+            await asyncio.sleep(RESUBSCRIBE)
