@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pyqless.client.aio.client import AsyncClient
 from pyqless.client.aio.config import AsyncConfig
+from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.events import AsyncEvents
 from pyqless.client.aio.jobs import AsyncJob, AsyncJobs
 from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
@@ -17,8 +18,10 @@ from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
 from pyqless.client.events import Event
+from pyqless.client.options import JobOptions, OnConflict
 from pyqless.client.sync.client import Client
 from pyqless.client.sync.config import Config
+from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.events import Events
 from pyqless.client.sync.jobs import Job, Jobs
 from pyqless.client.sync.queues import Queue, Queues
@@ -26,14 +29,17 @@ from pyqless.client.sync.recurring import RecurringJob, RecurringJobs
 from pyqless.client.sync.tags import Tags
 from pyqless.client.sync.workers import Workers
 from pyqless.client.views import Failure, JobPage, TrackedJobs
+from pyqless.core.explaining import Explanation
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics, Times
+from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
 from pyqless.core.workers import WorkerCounts, WorkerJobs
 
 __all__ = [
     "AsyncClient",
     "AsyncConfig",
+    "AsyncConsumer",
     "AsyncEvents",
     "AsyncJob",
     "AsyncJobs",
@@ -45,18 +51,23 @@ __all__ = [
     "AsyncWorkers",
     "Client",
     "Config",
+    "Consumer",
     "Event",
     "Events",
+    "Explanation",
     "Failure",
     "Job",
+    "JobOptions",
     "JobPage",
     "Jobs",
+    "OnConflict",
     "Queue",
     "QueueCounts",
     "Queues",
     "RecurringJob",
     "RecurringJobs",
     "Statistics",
+    "Swept",
     "Tagged",
     "Tags",
     "Times",

@@ -8,7 +8,8 @@ import os
 import socket
 from typing import Any, Final, Generic, TypeVar
 
-from pyqless.client import checks
+from pyqless.client import checks, payload
+from pyqless.client.simplifying import Encoder, simplified
 from pyqless.errors import InvalidArgument
 from pyqless.storage import AsyncStorage, Storage
 
@@ -47,6 +48,7 @@ class Caller(Generic[S]):
     Args:
         worker_name: the name under which jobs are popped; None for host and process.
         max_data_size: how long the JSON text of a job's data may be, bytes.
+        encoder: for data that JSON cannot say.
 
     Attributes:
         storage: what runs the rules.
@@ -57,12 +59,31 @@ class Caller(Generic[S]):
 
     storage: S
 
-    def __init__(self, worker_name: str | None, max_data_size: int) -> None:
+    def __init__(
+        self, worker_name: str | None, max_data_size: int, encoder: Encoder | None = None
+    ) -> None:
         self._worker_name = checks.optional(checks.name, "worker_name", worker_name)
         self.max_data_size = checks.whole("max_data_size", max_data_size, least=1)
+        if encoder is not None and not callable(encoder):
+            checks.refuse("encoder", encoder, "must be callable")
+        self._encoder = encoder
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.storage.url} as {self.worker_name!r}>"
+
+    def encoded(self, data: Any) -> str:
+        """
+        Write data as JSON; dataclasses and models become objects.
+
+        Raises:
+            InvalidArgument: JSON cannot say it, and the encoder does not help.
+            DataTooLarge: it is longer than the client allows.
+        """
+        try:
+            simple = simplified(data, self._encoder)
+        except RecursionError:
+            simple = data  # it contains itself, which is told by whoever writes it
+        return payload.encode(simple, self.max_data_size)
 
     @property
     def worker_name(self) -> str:

@@ -18,6 +18,8 @@ from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.errors import InvalidArgument
 
 __all__ = [
+    "choice",
+    "flag",
     "is_storable",
     "jid",
     "jids",
@@ -65,6 +67,22 @@ def shown(value: object) -> str:
 def optional(check: Callable[[str, Any], T], argument: str, value: Any) -> T | None:
     """Nothing, or what passes a check."""
     return None if value is None else check(argument, value)
+
+
+def flag(argument: str, value: Any) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        refuse(argument, value, f"must be True or False, not {type(value).__name__}")
+    return value
+
+
+def choice(argument: str, values: Any, known: Iterable[str]) -> tuple[str, ...]:
+    """Some of a number of words, at least one."""
+    checked = names(argument, values, least=1)
+    for value in checked:
+        if value not in known:
+            refuse(argument, value, f"must be among {', '.join(known)}")
+    return tuple(checked)
 
 
 # -- texts ------------------------------------------------------------------------------------

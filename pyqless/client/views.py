@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from pyqless.client import payload
 from pyqless.client.caller import Caller
+from pyqless.client.fitting import fitted
 from pyqless.client.plain import plain, plain_number
 from pyqless.core import lua, models
 from pyqless.core.fields import Fields, Tags
 
-__all__ = ["Failure", "JobPage", "JobView", "QueueView", "RecurringJobView", "TrackedJobs"]
+__all__ = [
+    "Failure",
+    "JobPage",
+    "JobView",
+    "NamedQueue",
+    "QueueView",
+    "RecurringJobView",
+    "TrackedJobs",
+]
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Caller[Any])
@@ -46,6 +55,18 @@ class TrackedJobs(NamedTuple, Generic[J]):
     jobs: list[J]
     #: jids whose jobs are there no more
     expired: list[str]
+
+
+class NamedQueue(Protocol):
+    """What requests have to know of a queue."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def client(self) -> Any:
+        """Who asks."""
 
 
 class QueueView(Generic[C]):
@@ -115,6 +136,15 @@ class _Handle(Generic[C]):
         if self._data is _UNREAD:
             self._data = payload.decode(self.raw_data, self.jid)
         return self._data
+
+    def data_as(self, kind: type[T]) -> T:
+        """
+        Its data as a dataclass, TypedDict, model of pydantic, struct of msgspec, or anything of their parts.
+
+        Raises:
+            DataMismatch: the data does not fit; the message names the place, such as ``data['to'][0]``.
+        """
+        return fitted(self.data, kind)
 
     @property
     def priority(self) -> float:
@@ -274,7 +304,7 @@ class JobView(_Handle[C]):
         """
         if self._data is _UNREAD or payload.is_unchanged(self._data, self.raw_data):
             return None
-        return payload.encode(self._data, self.client.max_data_size)
+        return self.client.encoded(self._data)
 
 
 class RecurringJobView(_Handle[C]):

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from pyqless.client import checks
 from pyqless.client.aio.config import AsyncConfig
+from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.events import AsyncEvents
 from pyqless.client.aio.jobs import AsyncJobs
 from pyqless.client.aio.queues import AsyncQueues
@@ -16,6 +17,8 @@ from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
 from pyqless.client.events import Source, channels
+from pyqless.client.read_only import AsyncReadOnlyStorage
+from pyqless.client.simplifying import Encoder
 from pyqless.storage import AsyncStorage, open_async_storage
 from pyqless.storage.base import Clock
 
@@ -39,16 +42,20 @@ class AsyncClient(Caller[AsyncStorage]):
         namespace: str = "ql",
         clock: Clock = time.time,
         max_data_size: int = MAX_DATA_SIZE,
+        encoder: Encoder | None = None,
+        read_only: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(worker_name, max_data_size)
-        self.storage = open_async_storage(
+        super().__init__(worker_name, max_data_size, encoder)
+        storage = open_async_storage(
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
             clock=clock,
             **options,
         )
+        only_looks = checks.flag("read_only", read_only)
+        self.storage = AsyncReadOnlyStorage(storage) if only_looks else storage
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,6 +92,10 @@ class AsyncClient(Caller[AsyncStorage]):
     def config(self) -> AsyncConfig:
         """As ``Client.config``."""
         return AsyncConfig(self)
+
+    def consumer(self, *queues: str, interval: float | None = None) -> AsyncConsumer:
+        """As ``Client.consumer``."""
+        return AsyncConsumer(self, queues, interval)
 
     def events(self, *sources: Source, worker: str | None = None) -> AsyncEvents:
         """As ``Client.events``; listening begins with ``async with``, or else with the first event asked for."""

@@ -3,17 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, overload
 
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, JobView, TrackedJobs
+from pyqless.core.explaining import Explanation
+from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
 
-__all__ = ["AsyncJob", "AsyncJobs"]
+__all__ = ["AsyncJob", "AsyncJobs", "walk"]
+
+
+async def walk(client: AsyncClient, steps: Walk) -> AsyncIterator[AsyncJob]:
+    """Go through jobs, a page at a time."""
+    while (request := steps.request()) is not None:
+        for seen in steps.take(await client.storage.run(request)):
+            yield AsyncJob(client, seen)
 
 
 class AsyncJobs:
@@ -34,6 +44,22 @@ class AsyncJobs:
         """As ``Jobs.multiget``."""
         found = await self.client.storage.run(requests.multiget(jids))
         return [AsyncJob(self.client, seen) for seen in found]
+
+    def all(self, *, page: int = 100) -> AsyncIterator[AsyncJob]:
+        """As ``Jobs.all``."""
+        return walk(self.client, Walk(None, (), page))
+
+    async def explain(self, jid: str) -> Explanation:
+        """As ``Jobs.explain``."""
+        return await self.client.storage.run(requests.explain(jid))
+
+    async def purge_failed(
+        self, older_than: float, group: str | None = None, *, dry_run: bool = False
+    ) -> Swept:
+        """As ``Jobs.purge_failed``."""
+        now = self.client.storage.clock()
+        request = requests.purge_failed(older_than, group, now, dry_run=dry_run)
+        return await self.client.storage.run(request)
 
     async def complete(self, offset: int = 0, count: int = 25) -> list[str]:
         """As ``Jobs.complete``."""
@@ -111,7 +137,7 @@ class AsyncJob(JobView["AsyncClient"]):
         self,
         queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: float | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
@@ -174,6 +200,10 @@ class AsyncJob(JobView["AsyncClient"]):
     async def log(self, message: str, /, **data: Any) -> None:
         """As ``Job.log``."""
         await self.client.storage.run(requests.log(self, message, data))
+
+    async def explain(self) -> Explanation:
+        """As ``Job.explain``."""
+        return await self.client.storage.run(requests.explain(self.jid))
 
     async def refresh(self) -> None:
         """As ``Job.refresh``."""

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from datetime import date
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
+from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.jobs import AsyncJob
+from pyqless.client.aio.putting import AsyncPuts
+from pyqless.client.aio.sweeps import AsyncSweeps
 from pyqless.client.requests import queues as requests
 from pyqless.client.requests import settings
 from pyqless.client.views import QueueView
@@ -39,77 +42,23 @@ class AsyncQueues:
         return await self.client.storage.run(requests.all_counts())
 
 
-class AsyncQueue(QueueView["AsyncClient"]):
+class AsyncQueue(QueueView["AsyncClient"], AsyncPuts, AsyncSweeps):
     """As ``Queue``."""
 
     # -- jobs in and out ----------------------------------------------------------------------
 
-    async def put(
-        self,
-        klass: str | type,
-        data: Any = None,
-        *,
-        jid: str | None = None,
-        priority: float | None = None,
-        tags: Iterable[str] | None = None,
-        delay: float = 0,
-        retries: int | None = None,
-        depends: Iterable[str] | None = None,
-    ) -> str:
-        """As ``Queue.put``."""
-        return await self.client.storage.run(
-            requests.put(
-                self,
-                klass,
-                data,
-                jid=jid,
-                priority=priority,
-                tags=tags,
-                delay=delay,
-                retries=retries,
-                depends=depends,
-            )
-        )
-
-    async def recur(
-        self,
-        klass: str | type,
-        data: Any,
-        interval: float,
-        *,
-        offset: float = 0,
-        jid: str | None = None,
-        priority: float = 0,
-        tags: Iterable[str] = (),
-        retries: int = 5,
-        backlog: int = 0,
-    ) -> str:
-        """As ``Queue.recur``."""
-        return await self.client.storage.run(
-            requests.recur(
-                self,
-                klass,
-                data,
-                interval,
-                offset=offset,
-                jid=jid,
-                priority=priority,
-                tags=tags,
-                retries=retries,
-                backlog=backlog,
-            )
-        )
+    @overload
+    async def pop(self, *, timeout: float | None = None) -> AsyncJob | None: ...
 
     @overload
-    async def pop(self) -> AsyncJob | None: ...
+    async def pop(self, count: int, *, timeout: float | None = None) -> list[AsyncJob]: ...
 
-    @overload
-    async def pop(self, count: int) -> list[AsyncJob]: ...
-
-    async def pop(self, count: int | None = None) -> AsyncJob | list[AsyncJob] | None:
+    async def pop(
+        self, count: int | None = None, *, timeout: float | None = None
+    ) -> AsyncJob | list[AsyncJob] | None:
         """As ``Queue.pop``."""
-        seen = await self.client.storage.run(requests.pop(self, count))
-        jobs = [AsyncJob(self.client, job, job.worker) for job in seen]
+        async with AsyncConsumer(self.client, [self.name], None) as consumer:
+            jobs = await consumer.pop(1 if count is None else count, timeout=timeout)
         return jobs if count is not None else next(iter(jobs), None)
 
     @overload
@@ -141,6 +90,10 @@ class AsyncQueue(QueueView["AsyncClient"]):
     async def length(self) -> int:
         """As ``Queue.length``."""
         return await self.client.storage.run(requests.length(self))
+
+    async def waiting(self, offset: int = 0, count: int = 25) -> list[str]:
+        """As ``Queue.waiting``."""
+        return await self.client.storage.run(requests.jids(self, "waiting", offset, count))
 
     async def running(self, offset: int = 0, count: int = 25) -> list[str]:
         """As ``Queue.running``."""

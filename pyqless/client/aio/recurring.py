@@ -68,6 +68,10 @@ class AsyncRecurringJob(RecurringJobView["AsyncClient"]):
         """As ``RecurringJob.untag``."""
         return self._tagged(await self.client.storage.run(requests.untag(self, tags)))
 
+    async def next_run(self) -> float | None:
+        """As ``RecurringJob.next_run``."""
+        return await self.client.storage.run(requests.next_run(self))
+
     async def cancel(self) -> None:
         """As ``RecurringJob.cancel``."""
         await self.client.storage.run(requests.cancel(self))

@@ -4,18 +4,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.keys import Keys
+from pyqless.core.looking import without_writes
 from pyqless.core.transaction import Transaction
 
-__all__ = ["settled", "telling"]
+__all__ = ["Look", "settled", "telling"]
 
 T = TypeVar("T")
 
 #: what is left of a job that its own completion deletes, where no completed jobs are kept
 _GONE: Final = {"state": "complete", "queue": "", "worker": "", "expires": "0"}
+
+
+class Look(Generic[T]):
+    """
+    A request that asks for something, and may put something in order first, as in the core.
+
+    Args:
+        transition: what is asked for.
+        bare: the same without a write, for clients that only look; unless given, the transition less what
+            it would write.
+    """
+
+    def __init__(self, transition: Factory[T | Continue], bare: Factory[T] | None = None) -> None:
+        self._transition = settled(transition)
+        self.bare = without_writes(self._transition) if bare is None else bare
+
+    def __call__(self, tx: Transaction) -> Transition[T]:
+        """Begin it."""
+        return self._transition(tx)
 
 
 def settled(transition: Factory[T | Continue | FollowedBy]) -> Factory[T]:

@@ -7,17 +7,19 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from pyqless.client import checks, payload
-from pyqless.client.requests.effects import telling
-from pyqless.client.requests.queues import job_spec
+from pyqless.client import checks
+from pyqless.client.requests.effects import Look, settled, telling
+from pyqless.client.requests.enqueueing import job_spec
 from pyqless.client.views import JobView
 from pyqless.core import (
     cancelling,
     completing,
     dependencies,
+    explaining,
     failures,
     jobs,
     locks,
+    purging,
     putting,
     queues,
     retrying,
@@ -26,12 +28,15 @@ from pyqless.core import (
 from pyqless.core import tags as tagging
 from pyqless.core.completing import Next
 from pyqless.core.effects import Factory, Transition
+from pyqless.core.explaining import Explanation
 from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
 from pyqless.core.models import Job as Seen
+from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
 from pyqless.core.tracking import Tracked
 from pyqless.core.transaction import Transaction
+from pyqless.core.waking import announced
 from pyqless.errors import JobNotFound
 
 __all__ = [
@@ -40,6 +45,7 @@ __all__ = [
     "complete",
     "completed",
     "depend",
+    "explain",
     "fail",
     "failed",
     "find",
@@ -48,6 +54,7 @@ __all__ = [
     "heartbeat",
     "log",
     "multiget",
+    "purge_failed",
     "requeue",
     "retry",
     "set_priority",
@@ -91,7 +98,7 @@ def complete(
         queue=job.queue_name,
         data=job.encoded_data(),
     )
-    return telling(Keys.job, job.jid, finish)
+    return announced(telling(Keys.job, job.jid, finish))
 
 
 def fail(job: Job, group: str, message: str) -> Factory[Outcome[str]]:
@@ -115,18 +122,20 @@ def retry(job: Job, delay: float, group: str | None, message: str | None) -> Fac
     if (group is None) != (message is None):
         missing = "message" if message is None else "group"
         checks.refuse(missing, None, "is missing, group and message go together")
-    return telling(
-        Keys.job,
-        job.jid,
-        partial(
-            retrying.retry,
-            jid=job.jid,
-            queue=job.queue_name,
-            worker=job.acting_worker,
-            delay=checks.number("delay", delay, least=0),
-            group=checks.optional(checks.name, "group", group),
-            message=checks.optional(checks.text, "message", message),
-        ),
+    return announced(
+        telling(
+            Keys.job,
+            job.jid,
+            partial(
+                retrying.retry,
+                jid=job.jid,
+                queue=job.queue_name,
+                worker=job.acting_worker,
+                delay=checks.number("delay", delay, least=0),
+                group=checks.optional(checks.name, "group", group),
+                message=checks.optional(checks.text, "message", message),
+            ),
+        )
     )
 
 
@@ -139,7 +148,7 @@ def heartbeat(job: Job) -> Factory[Outcome[float]]:
 
 def timeout(job: Job) -> Factory[Outcome[None]]:
     """See ``Job.timeout``."""
-    return telling(Keys.job, job.jid, partial(locks.timeout, jids=[job.jid]))
+    return announced(telling(Keys.job, job.jid, partial(locks.timeout, jids=[job.jid])))
 
 
 # -- whatever its state -----------------------------------------------------------------------
@@ -149,7 +158,7 @@ def requeue(
     job: Job,
     queue: str | None,
     *,
-    delay: float,
+    delay: float | None,
     priority: float | None,
     tags: Iterable[str] | None,
     retries: int | None,
@@ -190,7 +199,8 @@ def undepend(job: Job, jids: Iterable[str], *, everything: bool) -> Factory[bool
     if "all" in others:
         checks.refuse("jids", "all", "would mean every job to the core")
     named = ["all"] if everything else others
-    return partial(dependencies.depends, jid=job.jid, command="off", others=named)
+    change = partial(dependencies.depends, jid=job.jid, command="off", others=named)
+    return announced(change)
 
 
 def set_priority(job: Job, priority: float) -> Factory[float]:
@@ -219,7 +229,7 @@ def log(job: Job, message: str, data: dict[str, Any]) -> Factory[None]:
     """See ``Job.log``."""
     for argument in {"when", "what"} & data.keys():
         checks.refuse(argument, data[argument], "is a member of every entry already")
-    text = payload.encode(data, job.client.max_data_size) if data else None
+    text = job.client.encoded(data) if data else None
     checked = checks.text("message", message)
     return partial(jobs.log, jid=job.jid, message=checked, data=text)
 
@@ -234,9 +244,24 @@ class FailedJobs(NamedTuple):
     jobs: list[Seen]
 
 
+def explain(jid: str) -> Factory[Explanation]:
+    """See ``Jobs.explain``."""
+    return partial(explaining.explain, jid=checks.jid("jid", jid))
+
+
+def purge_failed(
+    older_than: float, group: str | None, now: float, *, dry_run: bool
+) -> Factory[Swept]:
+    """See ``Jobs.purge_failed``."""
+    until = now - checks.number("older_than", older_than, least=0)
+    name = checks.optional(checks.name, "group", group)
+    dry = checks.flag("dry_run", dry_run)
+    return settled(partial(purging.purge_failed, group=name, until=until, dry_run=dry))
+
+
 def get(jid: str) -> Factory[Seen | None]:
     """See ``Jobs.get``."""
-    return partial(jobs.get, jid=checks.jid("jid", jid))
+    return Look(partial(jobs.get, jid=checks.jid("jid", jid)))
 
 
 def find(jid: str) -> Factory[Seen]:
@@ -249,12 +274,12 @@ def find(jid: str) -> Factory[Seen]:
             raise JobNotFound(f"there is no job {name!r}", argument="jid", value=name)
         return job
 
-    return begin
+    return Look(begin)
 
 
 def multiget(jids: Iterable[str]) -> Factory[list[Seen]]:
     """See ``Jobs.multiget``."""
-    return partial(jobs.views, jids=checks.jids("jids", jids))
+    return Look(partial(jobs.views, jids=checks.jids("jids", jids)))
 
 
 def completed(offset: int, count: int) -> Factory[list[str]]:
@@ -277,12 +302,12 @@ def failed(group: str, offset: int, count: int) -> Factory[FailedJobs]:
         total, jids = yield from failures.failed(tx, name, first, number)
         return FailedJobs(total, (yield from jobs.views(tx, jids)))
 
-    return begin
+    return Look(begin)
 
 
 def tracked() -> Factory[Tracked]:
     """See ``Jobs.tracked``."""
-    return tracking.tracked
+    return Look(tracking.tracked)
 
 
 def tagged(tag: str, offset: int, count: int) -> Factory[Tagged]:

@@ -3,130 +3,42 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import date
 from functools import partial
 from typing import Any, TypeAlias
 
-from pyqless.client import checks, payload
-from pyqless.client.requests.effects import settled
-from pyqless.client.views import QueueView
-from pyqless.core import failures, popping, putting, queues, recurring, statistics
+from pyqless.client import checks
+from pyqless.client.requests.effects import Look, settled
+from pyqless.client.views import NamedQueue
+from pyqless.core import failures, looking, moving, popping, purging, queues, statistics
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.models import Job
-from pyqless.core.putting import JobSpec
 from pyqless.core.queues import QueueCounts
-from pyqless.core.recurring import RecurSpec
 from pyqless.core.statistics import Statistics
+from pyqless.core.sweeping import Swept
 from pyqless.core.transaction import Transaction
+from pyqless.core.waking import announced
 from pyqless.errors import QueueNotEmpty
 
 __all__ = [
     "all_counts",
     "counts",
+    "delete",
     "forget",
     "jids",
-    "job_spec",
     "length",
+    "move_all",
     "pause",
     "peek",
     "pop",
-    "put",
-    "recur",
+    "purge",
     "stats",
     "unfail",
     "unpause",
 ]
 
-Queue: TypeAlias = QueueView[Any]
-
-
-def put(
-    queue: Queue,
-    klass: str | type,
-    data: Any,
-    *,
-    jid: str | None,
-    priority: float | None,
-    tags: Iterable[str] | None,
-    delay: float,
-    retries: int | None,
-    depends: Iterable[str] | None,
-) -> Factory[str]:
-    """See ``Queue.put``."""
-    spec = job_spec(
-        checks.klass("klass", klass),
-        payload.encode(data, queue.client.max_data_size),
-        priority=priority,
-        tags=tags,
-        delay=delay,
-        retries=retries,
-        depends=depends,
-    )
-    name = _given_or_new(jid)
-    worker = queue.client.worker_name
-    return partial(putting.put, worker=worker, queue=queue.name, jid=name, spec=spec)
-
-
-def job_spec(
-    klass: str,
-    data: str,
-    *,
-    priority: float | None,
-    tags: Iterable[str] | None,
-    delay: float,
-    retries: int | None,
-    depends: Iterable[str] | None,
-) -> JobSpec:
-    """
-    Check what a job is made of.
-
-    Args:
-        klass: its name.
-        data: JSON text.
-    """
-    return JobSpec(
-        klass,
-        data,
-        checks.number("delay", delay, least=0),
-        checks.optional(checks.number, "priority", priority),
-        None if tags is None else [*checks.names("tags", tags)],
-        checks.optional(checks.whole, "retries", retries),
-        None if depends is None else [*checks.jids("depends", depends)],
-    )
-
-
-def recur(
-    queue: Queue,
-    klass: str | type,
-    data: Any,
-    interval: float,
-    *,
-    offset: float,
-    jid: str | None,
-    priority: float,
-    tags: Iterable[str],
-    retries: int,
-    backlog: int,
-) -> Factory[str]:
-    """See ``Queue.recur``."""
-    spec = RecurSpec(
-        checks.klass("klass", klass),
-        payload.encode(data, queue.client.max_data_size),
-        checks.positive("interval", interval),
-        checks.number("offset", offset, least=0),
-        checks.number("priority", priority),
-        [*checks.names("tags", tags)],
-        checks.whole("retries", retries),
-        checks.whole("backlog", backlog),
-    )
-    return partial(recurring.recur, queue=queue.name, jid=_given_or_new(jid), spec=spec)
-
-
-def _given_or_new(jid: str | None) -> str:
-    # the system's own randomness, for a forked child would repeat that of a generator in Python
-    return os.urandom(16).hex() if jid is None else checks.jid("jid", jid)
+Queue: TypeAlias = NamedQueue
 
 
 def pop(queue: Queue, count: int | None) -> Factory[list[Job]]:
@@ -139,13 +51,13 @@ def pop(queue: Queue, count: int | None) -> Factory[list[Job]]:
 def peek(queue: Queue, count: int | None) -> Factory[list[Job]]:
     """See ``Queue.peek``."""
     number = 1.0 if count is None else checks.whole("count", count, least=1)
-    return partial(popping.peek, queue=queue.name, count=number)
+    return Look(partial(popping.peek, queue=queue.name, count=number))
 
 
 def unfail(queue: Queue, group: str, count: int) -> Factory[int]:
     """See ``Queue.unfail``."""
     name, number = checks.name("group", group), checks.whole("count", count, least=1)
-    return partial(failures.unfail, queue=queue.name, group=name, count=number)
+    return announced(partial(failures.unfail, queue=queue.name, group=name, count=number))
 
 
 # -- looking at it ----------------------------------------------------------------------------
@@ -153,12 +65,12 @@ def unfail(queue: Queue, group: str, count: int) -> Factory[int]:
 
 def counts(queue: Queue) -> Factory[QueueCounts]:
     """See ``Queue.counts``."""
-    return settled(partial(queues.counts, queue=queue.name))
+    return Look(partial(queues.counts, queue=queue.name), partial(looking.counts, queue=queue.name))
 
 
 def all_counts() -> Factory[list[QueueCounts]]:
     """See ``Queues.counts``."""
-    return settled(queues.all_counts)
+    return Look(queues.all_counts, looking.all_counts)
 
 
 def length(queue: Queue) -> Factory[int]:
@@ -171,10 +83,14 @@ def jids(queue: Queue, state: str, offset: int, count: int) -> Factory[list[str]
     The jids in one state.
 
     Args:
-        state: as the core names it.
+        state: ``waiting``, or as the core names it.
     """
     first, number = checks.page(offset, count)
-    return settled(partial(queues.jids, state=state, queue=queue.name, offset=first, count=number))
+    page: dict[str, Any] = {"queue": queue.name, "offset": first, "count": number}
+    if state == "waiting":
+        return partial(looking.waiting, **page)
+    listed: Factory[Any] = partial(queues.jids, state=state, **page)
+    return Look(listed, partial(looking.scheduled, **page)) if state == "scheduled" else listed
 
 
 def stats(queue: Queue, day: float | date | None) -> Factory[Statistics]:
@@ -197,7 +113,7 @@ def pause(queue: Queue) -> Factory[None]:
 
 def unpause(queue: Queue) -> Factory[None]:
     """See ``Queue.unpause``."""
-    return partial(queues.unpause, names=[queue.name])
+    return announced(partial(queues.unpause, names=[queue.name]))
 
 
 def forget(queue: Queue) -> Factory[None]:
@@ -214,3 +130,33 @@ def forget(queue: Queue) -> Factory[None]:
         yield from queues.forget(tx, [name])
 
     return begin
+
+
+# -- all that is in it ------------------------------------------------------------------------
+
+_PURGED = ("waiting", "scheduled", "depends", "running")
+_MOVED = ("waiting", "scheduled", "depends", "recurring")
+
+
+def purge(queue: Queue, states: Collection[str], *, dry_run: bool) -> Factory[Swept]:
+    """See ``Queue.purge``."""
+    chosen = checks.choice("states", states or _PURGED[:3], _PURGED)
+    dry = checks.flag("dry_run", dry_run)
+    return settled(partial(purging.purge, queue=queue.name, states=chosen, dry_run=dry))
+
+
+def delete(queue: Queue, *, dry_run: bool) -> Factory[Swept]:
+    """See ``Queue.delete``."""
+    dry = checks.flag("dry_run", dry_run)
+    return settled(partial(purging.delete, queue=queue.name, dry_run=dry))
+
+
+def move_all(queue: Queue, to: str, states: Collection[str], *, dry_run: bool) -> Factory[Swept]:
+    """See ``Queue.move_all``."""
+    target = checks.name("to", to)
+    if target == queue.name:
+        checks.refuse("to", to, "must be another queue")
+    chosen = checks.choice("states", states or _MOVED, _MOVED)
+    dry = checks.flag("dry_run", dry_run)
+    move = partial(moving.move, queue=queue.name, to=target, states=chosen, dry_run=dry)
+    return settled(announced(move))

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
-from pyqless.client import checks, payload
+from pyqless.client import checks
 from pyqless.client.requests.effects import telling
 from pyqless.client.views import RecurringJobView
-from pyqless.core import lua, recurring
+from pyqless.core import looking, lua, recurring
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
 from pyqless.core.models import RecurringJob as Seen
 from pyqless.core.transaction import Transaction
+from pyqless.core.waking import announced
 from pyqless.errors import RecurringJobNotFound
 
-__all__ = ["UNCHANGED", "cancel", "find", "get", "tag", "untag", "update"]
+__all__ = ["UNCHANGED", "cancel", "find", "get", "next_run", "tag", "untag", "update"]
 
 RecurringJob: TypeAlias = RecurringJobView[Any]
 
@@ -59,7 +60,7 @@ def update(
     """See ``RecurringJob.update``."""
     texts = {
         "klass": checks.optional(checks.klass, "klass", klass),
-        "data": None if data is UNCHANGED else payload.encode(data, job.client.max_data_size),
+        "data": None if data is UNCHANGED else job.client.encoded(data),
         "queue": checks.optional(checks.name, "queue", queue),
     }
     numbers = {
@@ -71,7 +72,12 @@ def update(
     written = {name: lua.argument(n) for name, n in numbers.items() if n is not None}
     changes = [(name, text) for name, text in {**texts, **written}.items() if text is not None]
     change = partial(recurring.update, jid=job.jid, changes=[*changes])
-    return telling(Keys.recurring_job, job.jid, change)
+    return announced(telling(Keys.recurring_job, job.jid, change))
+
+
+def next_run(job: RecurringJob) -> Factory[float | None]:
+    """See ``RecurringJob.next_run``."""
+    return partial(looking.next_run, jid=job.jid)
 
 
 def tag(job: RecurringJob, names: Iterable[str]) -> Factory[Tags]:

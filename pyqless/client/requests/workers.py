@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from pyqless.client import checks
+from pyqless.client.requests.effects import Look
 from pyqless.core import tags, workers
 from pyqless.core.effects import Factory
 from pyqless.core.workers import WorkerCounts, WorkerJobs
@@ -16,12 +17,12 @@ __all__ = ["counts", "deregister", "jobs", "top_tags"]
 
 def counts() -> Factory[list[WorkerCounts]]:
     """See ``Workers.counts``."""
-    return workers.counts
+    return Look(workers.counts)
 
 
 def jobs(name: str) -> Factory[WorkerJobs]:
     """See ``Workers.__getitem__``."""
-    return partial(workers.jobs, worker=checks.name("name", name))
+    return Look(partial(workers.jobs, worker=checks.name("name", name)))
 
 
 def deregister(names: Iterable[str]) -> Factory[None]:

@@ -9,7 +9,10 @@ from typing import Any, Self
 from pyqless.client import checks
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
 from pyqless.client.events import Source, channels
+from pyqless.client.read_only import ReadOnlyStorage
+from pyqless.client.simplifying import Encoder
 from pyqless.client.sync.config import Config
+from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.events import Events
 from pyqless.client.sync.jobs import Jobs
 from pyqless.client.sync.queues import Queues
@@ -34,6 +37,10 @@ class Client(Caller[Storage]):
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
         clock: gives the moment of each call, Unix time in seconds.
         max_data_size: how long the JSON text of a job's data may be, bytes.
+        encoder: makes something that JSON can say of a value that it cannot say, such as a datetime, and
+            raises ``TypeError`` for values that it does not know.
+        read_only: change nothing: views leave as it is what they would put in order, and all else raises
+            ``ReadOnlyClient``. For dashboards, replicas, and users without the right to write.
         options: of the storage.
 
     Attributes:
@@ -52,16 +59,20 @@ class Client(Caller[Storage]):
         namespace: str = "ql",
         clock: Clock = time.time,
         max_data_size: int = MAX_DATA_SIZE,
+        encoder: Encoder | None = None,
+        read_only: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(worker_name, max_data_size)
-        self.storage = open_storage(
+        super().__init__(worker_name, max_data_size, encoder)
+        storage = open_storage(
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
             clock=clock,
             **options,
         )
+        only_looks = checks.flag("read_only", read_only)
+        self.storage = ReadOnlyStorage(storage) if only_looks else storage
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +109,24 @@ class Client(Caller[Storage]):
     def config(self) -> Config:
         """The settings, which all clients of the storage share."""
         return Config(self)
+
+    def consumer(self, *queues: str, interval: float | None = None) -> Consumer:
+        """
+        Take jobs from some queues, one after another, and wait for them.
+
+        Args:
+            queues: their names; jobs of the first go first.
+            interval: seconds after which a queue is looked at again though nothing was heard of it; it must be
+                long enough for the store, and short enough for what other clients do in silence: 5 seconds
+                for each queue unless given. Idle, that costs less than one command a second.
+
+        Returns:
+            Consumer: to be closed.
+
+        Raises:
+            InvalidArgument: a name or the interval is no good.
+        """
+        return Consumer(self, queues, interval)
 
     def events(self, *sources: Source, worker: str | None = None) -> Events:
         """

@@ -3,17 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, JobView, TrackedJobs
+from pyqless.core.explaining import Explanation
+from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
 
 if TYPE_CHECKING:
     from pyqless.client.sync.client import Client
 
-__all__ = ["Job", "Jobs"]
+__all__ = ["Job", "Jobs", "walk"]
+
+
+def walk(client: Client, steps: Walk) -> Iterator[Job]:
+    """Go through jobs, a page at a time."""
+    while (request := steps.request()) is not None:
+        for seen in steps.take(client.storage.run(request)):
+            yield Job(client, seen)
 
 
 class Jobs:
@@ -33,6 +43,44 @@ class Jobs:
     def multiget(self, *jids: str) -> list[Job]:
         """Look several jobs up at one instant; those that are not there are left out."""
         return [Job(self.client, seen) for seen in self.client.storage.run(requests.multiget(jids))]
+
+    def all(self, *, page: int = 100) -> Iterator[Job]:
+        """
+        Go through all jobs there are, a page at a time, while others come and go.
+
+        First those of each queue, then those that have failed, then those that are complete.
+
+        Args:
+            page: how many are read at once.
+        """
+        return walk(self.client, Walk(None, (), page))
+
+    def explain(self, jid: str) -> Explanation:
+        """
+        Say why a job is not running: paused, delayed until, waiting for, above a limit, locked by ...
+
+        Raises:
+            JobNotFound: there is no such job.
+        """
+        return self.client.storage.run(requests.explain(jid))
+
+    def purge_failed(
+        self, older_than: float, group: str | None = None, *, dry_run: bool = False
+    ) -> Swept:
+        """
+        Cancel jobs that failed long ago, in transactions of some 50 jobs; one for which others wait is kept.
+
+        Args:
+            older_than: seconds since they failed, at least.
+            group: of which; of all groups unless given.
+            dry_run: only tell what would be done.
+
+        Returns:
+            Swept: how many were cancelled, and the jids of those kept.
+        """
+        now = self.client.storage.clock()
+        request = requests.purge_failed(older_than, group, now, dry_run=dry_run)
+        return self.client.storage.run(request)
 
     def complete(self, offset: int = 0, count: int = 25) -> list[str]:
         """List the jids of completed jobs, the last one at the head."""
@@ -169,7 +217,7 @@ class Job(JobView["Client"]):
         self,
         queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: float | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
@@ -316,6 +364,15 @@ class Job(JobView["Client"]):
             JobNotFound: it is there no more.
         """
         self.client.storage.run(requests.log(self, message, data))
+
+    def explain(self) -> Explanation:
+        """
+        Say why the job is not running: paused, delayed until, waiting for, above a limit, locked by ...
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self.client.storage.run(requests.explain(self.jid))
 
     def refresh(self) -> None:
         """

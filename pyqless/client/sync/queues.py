@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
 from pyqless.client.requests import queues as requests
 from pyqless.client.requests import settings
+from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.jobs import Job
+from pyqless.client.sync.putting import Puts
+from pyqless.client.sync.sweeps import Sweeps
 from pyqless.client.views import QueueView
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics
@@ -42,7 +45,7 @@ class Queues:
         return self.client.storage.run(requests.all_counts())
 
 
-class Queue(QueueView["Client"]):
+class Queue(QueueView["Client"], Puts, Sweeps):
     """
     A queue: jobs come out by priority, and among equals in the order in which they came in.
 
@@ -52,123 +55,28 @@ class Queue(QueueView["Client"]):
 
     # -- jobs in and out ----------------------------------------------------------------------
 
-    def put(
-        self,
-        klass: str | type,
-        data: Any = None,
-        *,
-        jid: str | None = None,
-        priority: float | None = None,
-        tags: Iterable[str] | None = None,
-        delay: float = 0,
-        retries: int | None = None,
-        depends: Iterable[str] | None = None,
-    ) -> str:
-        """
-        Put a job into the queue; one that has the jid already is moved here and made anew.
-
-        Where such a job is replaced, it keeps its priority, tags and retries unless they are given.
-
-        Args:
-            klass: what is to run: a class, or its name as the workers know it.
-            data: what JSON can say.
-            jid: a jid of your own, which makes the job unique; a random one unless given.
-            priority: the greater goes first; 0 unless given.
-            tags: by which the job is found.
-            delay: seconds to wait before it may run.
-            retries: how often it may be tried again after its lock expires or it is given back; 5
-                unless given.
-            depends: jids of jobs that must be complete first; those that are, or are not there, do
-                not count.
-
-        Returns:
-            str: the jid.
-
-        Raises:
-            InvalidArgument: an argument is no good.
-            DataTooLarge: the data is longer than the client allows.
-        """
-        return self.client.storage.run(
-            requests.put(
-                self,
-                klass,
-                data,
-                jid=jid,
-                priority=priority,
-                tags=tags,
-                delay=delay,
-                retries=retries,
-                depends=depends,
-            )
-        )
-
-    def recur(
-        self,
-        klass: str | type,
-        data: Any,
-        interval: float,
-        *,
-        offset: float = 0,
-        jid: str | None = None,
-        priority: float = 0,
-        tags: Iterable[str] = (),
-        retries: int = 5,
-        backlog: int = 0,
-    ) -> str:
-        """
-        Make a job every so often, whenever somebody pops; a recurring job of the same jid is replaced.
-
-        Args:
-            klass: what is to run: a class, or its name as the workers know it.
-            data: what JSON can say.
-            interval: seconds from one run to the next, above 0.
-            offset: seconds until the first run.
-            jid: a jid of your own; a random one unless given. The jobs are called ``JID-1``, ``JID-2``, ...
-            priority: of each job.
-            tags: of each job.
-            retries: of each job.
-            backlog: how many overdue runs are caught up; 0: all.
-
-        Returns:
-            str: the jid of the recurring job.
-
-        Raises:
-            InvalidArgument: an argument is no good.
-            DataTooLarge: the data is longer than the client allows.
-        """
-        return self.client.storage.run(
-            requests.recur(
-                self,
-                klass,
-                data,
-                interval,
-                offset=offset,
-                jid=jid,
-                priority=priority,
-                tags=tags,
-                retries=retries,
-                backlog=backlog,
-            )
-        )
+    @overload
+    def pop(self, *, timeout: float | None = None) -> Job | None: ...
 
     @overload
-    def pop(self) -> Job | None: ...
+    def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
 
-    @overload
-    def pop(self, count: int) -> list[Job]: ...
-
-    def pop(self, count: int | None = None) -> Job | list[Job] | None:
+    def pop(
+        self, count: int | None = None, *, timeout: float | None = None
+    ) -> Job | list[Job] | None:
         """
         Take jobs in hand: each is locked for this client's worker name until it expires.
 
         Args:
             count: how many at most, 1 or more.
+            timeout: seconds to wait for a job at most; None: not at all; ``math.inf``: for ever. Who waits
+                time and again, or for several queues, does so with ``Client.consumer``.
 
         Returns:
             Job: or None where there is nothing to do; with ``count`` a list, maybe empty.
         """
-        seen = self.client.storage.run(requests.pop(self, count))
-        jobs = [Job(self.client, job, job.worker) for job in seen]
+        with Consumer(self.client, [self.name], None) as consumer:
+            jobs = consumer.pop(1 if count is None else count, timeout=timeout)
         return jobs if count is not None else next(iter(jobs), None)
 
     @overload
@@ -230,6 +138,10 @@ class Queue(QueueView["Client"]):
     def __bool__(self) -> bool:
         # else every ``if queue`` would ask the store
         return True
+
+    def waiting(self, offset: int = 0, count: int = 25) -> list[str]:
+        """List the jids that wait for a worker, the one that goes first at the head."""
+        return self.client.storage.run(requests.jids(self, "waiting", offset, count))
 
     def running(self, offset: int = 0, count: int = 25) -> list[str]:
         """List the jids that are in hand, the lock that expires first at the head."""

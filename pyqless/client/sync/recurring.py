@@ -98,6 +98,10 @@ class RecurringJob(RecurringJobView["Client"]):
         """
         return self._tagged(self.client.storage.run(requests.untag(self, tags)))
 
+    def next_run(self) -> float | None:
+        """Tell when the next job is made, Unix time in seconds; None if it is there no more."""
+        return self.client.storage.run(requests.next_run(self))
+
     def cancel(self) -> None:
         """Make no more jobs; those that are made stay."""
         self.client.storage.run(requests.cancel(self))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""From JSON to the type that a program wants: a dataclass, a TypedDict, a model, or any of their parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+
+from pyqless.client.checks import shown
+from pyqless.errors import DataMismatch
+
+__all__ = ["fitted"]
+
+T = TypeVar("T")
+
+_SCALARS: Final = (str, int, bool, type(None))
+
+
+def fitted(value: Any, kind: type[T], path: str = "data") -> T:
+    """
+    Make a value of a type of what JSON says.
+
+    Args:
+        kind: a dataclass, TypedDict, model of pydantic, struct of msgspec, enumeration, or what those hold:
+            ``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``Literal``, unions, and ``list``, ``tuple``,
+            ``set`` and ``dict`` of them. Of other types, such as datetime, models know more.
+        path: what errors call the value.
+
+    Raises:
+        DataMismatch: it does not fit; the message names the place, such as ``data['to'][0]``.
+    """
+    return typing.cast("T", _fit(value, kind, path))
+
+
+def _refuse(path: str, value: Any, fault: str) -> NoReturn:
+    raise DataMismatch(f"{path} {fault}: {shown(value)}", argument=path, value=value)
+
+
+def _fit(value: Any, kind: Any, path: str) -> Any:
+    origin = get_origin(kind)
+    if origin is not None:
+        return _fit_generic(value, kind, origin, path)
+    if kind is Any or kind is object:
+        return value
+    if kind is None:
+        kind = type(None)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind in _SCALARS or kind is float:
+        return value if type(value) is kind else _refuse(path, value, f"must be {_name(kind)}")
+    if isinstance(kind, type):
+        return _fit_class(value, kind, path)
+    _refuse(path, value, f"cannot be made a {kind}")
+
+
+def _fit_class(value: Any, kind: Any, path: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return _fit_dataclass(value, kind, path)
+    if typing.is_typeddict(kind):
+        required = kind.__required_keys__
+        return _fit_fields(value, typing.get_type_hints(kind), required, path)
+    if issubclass(kind, Enum):
+        return _attempt(lambda: kind(value), value, path)
+    if kind in (list, dict, tuple, set):
+        return _fit_generic(value, kind, kind, path)
+    if _is_of("pydantic", "BaseModel", kind):
+        return _attempt(lambda: kind.model_validate(value), value, path)
+    if _is_of("msgspec", "Struct", kind):
+        return _attempt(lambda: sys.modules["msgspec"].convert(value, kind), value, path)
+    _refuse(path, value, f"cannot be made a {kind.__qualname__}, which is no type of data")
+
+
+def _attempt(make: Any, value: Any, path: str) -> Any:
+    try:
+        return make()
+    except ValueError as error:  # those of pydantic and msgspec are such
+        raise DataMismatch(f"{path} does not fit: {error}", argument=path, value=value) from error
+
+
+def _fit_dataclass(value: Any, kind: Any, path: str) -> Any:
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    missing = dataclasses.MISSING
+    required = {
+        field.name
+        for field in fields
+        if field.default is missing and field.default_factory is missing
+    }
+    hints = typing.get_type_hints(kind)
+    known = {field.name: hints[field.name] for field in fields}
+    return _attempt(lambda: kind(**_fit_fields(value, known, required, path)), value, path)
+
+
+def _fit_fields(
+    value: Any, hints: Mapping[str, Any], required: typing.AbstractSet[str], path: str
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _refuse(path, value, "must be an object")
+    if lacking := sorted(required - value.keys()):
+        _refuse(path, value, f"lacks {', '.join(map(repr, lacking))}")
+    if unknown := sorted(value.keys() - hints.keys()):
+        _refuse(path, value, f"has no place for {', '.join(map(repr, unknown))}")
+    return {key: _fit(member, hints[key], f"{path}[{key!r}]") for key, member in value.items()}
+
+
+def _fit_generic(value: Any, kind: Any, origin: Any, path: str) -> Any:
+    arguments = get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _fit_union(value, arguments, path)
+    if origin is Literal:
+        if not any(value == choice and type(value) is type(choice) for choice in arguments):
+            _refuse(path, value, f"must be one of {', '.join(map(repr, arguments))}")
+        return value
+    if origin in (typing.Annotated, typing.Required, typing.NotRequired):
+        return _fit(value, arguments[0], path)
+    if origin in (dict, Mapping):
+        return _fit_mapping(value, arguments, path)
+    if origin in (list, set, frozenset, tuple) or origin.__module__ == "collections.abc":
+        return _fit_items(value, origin, arguments, path)
+    _refuse(path, value, f"cannot be made a {kind}")
+
+
+def _fit_union(value: Any, choices: tuple[Any, ...], path: str) -> Any:
+    # a whole number is a float only where nothing closer is wanted
+    for choice in sorted(choices, key=lambda choice: type(value) is not choice):
+        try:
+            return _fit(value, choice, path)
+        except DataMismatch:
+            continue
+    _refuse(path, value, f"must be {' or '.join(map(_name, choices))}")
+
+
+def _fit_mapping(value: Any, arguments: tuple[Any, ...], path: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _refuse(path, value, "must be an object")
+    kind = arguments[1] if arguments else Any
+    return {key: _fit(member, kind, f"{path}[{key!r}]") for key, member in value.items()}
+
+
+def _fit_items(value: Any, origin: Any, arguments: tuple[Any, ...], path: str) -> Any:
+    if not isinstance(value, list):
+        _refuse(path, value, "must be a list")
+    kinds = list(arguments or (Any,)) * len(value)
+    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
+        if len(arguments) != len(value):
+            _refuse(path, value, f"must be a list of {len(arguments)}")
+        kinds = list(arguments)
+    elif origin is tuple and arguments:
+        kinds = [arguments[0]] * len(value)
+    items = [
+        _fit(item, kind, f"{path}[{at}]")
+        for at, (item, kind) in enumerate(zip(value, kinds, strict=False))
+    ]
+    return origin(items) if origin in (tuple, set, frozenset) else items
+
+
+def _is_of(module: str, name: str, kind: type) -> bool:
+    base = getattr(sys.modules.get(module), name, None)
+    return base is not None and issubclass(kind, base)
+
+
+def _name(kind: Any) -> str:
+    return "null" if kind in (None, type(None)) else getattr(kind, "__name__", str(kind))

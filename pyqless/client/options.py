@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The options of a job: what a call gives goes before what the job's class says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypedDict
+
+from pyqless.client import checks
+from pyqless.core.uniqueness import OnConflict
+
+__all__ = ["JobOptions", "OnConflict", "digest", "merged", "on_conflict"]
+
+_CONFLICTS: Final = ("replace", "keep", "error", "replace_if_done")
+
+
+class JobOptions(TypedDict, total=False):
+    """
+    What ``default_job_options`` of a class may give; see ``Queue.put`` and ``Queue.recur``.
+
+    Each of them counts for the calls that take an option of that name.
+    """
+
+    jid: str
+    unique: bool
+    on_conflict: OnConflict
+    priority: float
+    tags: Iterable[str]
+    delay: float
+    retries: int
+    depends: Iterable[str]
+    max_waiting: int
+    offset: float
+    backlog: int
+
+
+def merged(klass: str | type, data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Put class defaults where a call gives nothing.
+
+    Args:
+        given: the call's options by name; None where it gives nothing.
+
+    Raises:
+        InvalidArgument: the class has options of names that are none.
+    """
+    defaults = getattr(klass, "default_job_options", None) if isinstance(klass, type) else None
+    if defaults is None:
+        return dict(given)
+    found = defaults(data)
+    if not isinstance(found, Mapping) or not found.keys() <= JobOptions.__annotations__.keys():
+        known = ", ".join(JobOptions.__annotations__)
+        checks.refuse("default_job_options", found, f"must give a mapping of {known}")
+    return {name: found.get(name) if value is None else value for name, value in given.items()}
+
+
+def on_conflict(value: Any, *, unique: bool) -> OnConflict:
+    """What is to happen if the jid is taken."""
+    if value is None:
+        return "replace_if_done" if unique else "replace"
+    if value not in _CONFLICTS:
+        checks.refuse("on_conflict", value, f"must be one of {', '.join(_CONFLICTS)}")
+    return value  # type: ignore[no-any-return]
+
+
+def digest(klass: str, text: str) -> str:
+    """
+    The jid of a unique job: the first 32 hexadecimal digits of SHA-256 over its klass, a line feed and its data.
+
+    Args:
+        text: the data as JSON; it counts in its canonical form: keys sorted, no spaces, characters as they are.
+    """
+    canonical = json.dumps(
+        json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    whole = f"{klass}\n{canonical}".encode("utf-8", "surrogateescape")
+    return hashlib.sha256(whole).hexdigest()[:32]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""From what a program has, a dataclass or a model, to what JSON can say."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+__all__ = ["Encoder", "simplified"]
+
+#: makes something that JSON can say of a value that it cannot say, such as a datetime; raises ``TypeError`` for others
+Encoder: TypeAlias = Callable[[Any], Any]
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def simplified(value: Any, encoder: Encoder | None) -> Any:
+    """
+    What JSON can say, of dataclasses, models of pydantic and structs of msgspec, however deep they stand.
+
+    Args:
+        encoder: for values of other types; those it does not know stay as they are, to be refused.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        return {key: simplified(member, encoder) for key, member in value.items()}
+    if kind in (list, tuple):
+        return [simplified(item, encoder) for item in value]
+    simple = value if isinstance(value, type) else _simple(value, encoder)
+    return value if simple is value else simplified(simple, encoder)
+
+
+def _simple(value: Any, encoder: Encoder | None) -> Any:
+    """One step towards what JSON can say; the value itself where nobody knows one."""
+    for is_known, step in _STEPS:
+        if is_known(value):
+            return step(value)
+    if encoder is None or isinstance(value, str | int | float | dict | list):
+        return value
+    try:
+        return encoder(value)
+    except TypeError:
+        return value
+
+
+def _of_dataclass(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
+def _is_of(module: str, name: str, value: Any) -> bool:
+    """Whether a value is of a class of a module that nobody but the user may have imported."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
+
+
+def _of_struct(value: Any) -> Any:
+    return sys.modules["msgspec"].to_builtins(value)
+
+
+#: what is known of a type that JSON has not, and how it is said
+_STEPS: Final[tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...]] = (
+    (dataclasses.is_dataclass, _of_dataclass),
+    (partial(_is_of, "pydantic", "BaseModel"), lambda value: value.model_dump(mode="json")),
+    (partial(_is_of, "msgspec", "Struct"), _of_struct),
+    (lambda value: isinstance(value, Enum), lambda value: value.value),
+    (lambda value: isinstance(value, tuple), list),
+    (lambda value: isinstance(value, Mapping) and not isinstance(value, dict), dict),
+)

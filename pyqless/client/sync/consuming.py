@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Waiting for jobs, for the client that blocks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Self, overload
+
+from pyqless.client.requests import queues as requests
+from pyqless.client.sync.jobs import Job
+from pyqless.client.waiting import Waiting, seconds
+from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.storage import Subscription
+
+if TYPE_CHECKING:
+    from pyqless.client.sync.client import Client
+
+__all__ = ["Consumer"]
+
+
+class Consumer:
+    """
+    Takes jobs from some queues, and waits for them; see ``Client.consumer``.
+
+    It listens on a connection of its own from the first wait on, so it should be closed.
+    One thread at a time may use it.
+    """
+
+    def __init__(self, client: Client, queues: Iterable[str], interval: float | None) -> None:
+        self.client = client
+        self._waiting = Waiting(client.storage.keys, queues, interval)
+        self._messages: Subscription | None = None
+        self._listens = True
+
+    @overload
+    def pop(self, *, timeout: float | None = None) -> Job | None: ...
+
+    @overload
+    def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
+
+    def pop(
+        self, count: int | None = None, *, timeout: float | None = None
+    ) -> Job | list[Job] | None:
+        """
+        Take jobs in hand, from the first queue that has any.
+
+        Args:
+            count: how many at most, 1 or more.
+            timeout: seconds to wait for a job at most; None: not at all; ``math.inf``: for ever.
+
+        Returns:
+            Job: or None if there was none in time; with ``count`` a list, maybe empty.
+        """
+        jobs = self._wait(count, seconds(timeout))
+        return jobs if count is not None else next(iter(jobs), None)
+
+    def __iter__(self) -> Iterator[Job]:
+        """Take one job after another, for ever."""
+        while (job := self.pop(timeout=math.inf)) is not None:
+            yield job
+
+    def close(self) -> None:
+        """Listen no longer."""
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            messages.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _wait(self, count: int | None, timeout: float) -> list[Job]:
+        end = time.monotonic() + timeout
+        jobs: list[Job] = []
+        is_new = True
+        while True:
+            if is_new:
+                self._waiting.tried(self.client.storage.clock())
+                jobs = self._take(count)
+            left = end - time.monotonic()
+            if jobs or left <= 0:
+                return jobs
+            # what came in before there was anybody to listen is not told
+            is_new = self._begin() or self._is_woken(left)
+
+    def _take(self, count: int | None) -> list[Job]:
+        for name in self._waiting.queues:
+            request = requests.pop(self.client.queues[name], count)
+            if seen := self.client.storage.run(request):
+                return [Job(self.client, job, job.worker) for job in seen]
+        return []
+
+    def _begin(self) -> bool:
+        """Listen, and tell whether that is new."""
+        if self._messages is not None or not self._listens:
+            return False
+        try:
+            self._messages = self.client.storage.subscribe(*self._waiting.channels)
+        except (StoreRefused, StoreUnsupported):
+            self._listens = False
+            return False
+        return True
+
+    def _is_woken(self, left: float) -> bool:
+        """Sleep until something may be due, and tell whether jobs should be asked for."""
+        storage, waiting = self.client.storage, self._waiting
+        waiting.learn([(name, storage.run(question)) for name, question in waiting.questions()])
+        rest = waiting.rest([storage.run(look) for look in waiting.looks()], storage.clock())
+        return rest is None or waiting.slept(woken=self._hears(min(left, rest)))
+
+    def _hears(self, left: float) -> bool:
+        """Listen for so many seconds, and tell whether anything was said that wakes."""
+        if self._messages is None:
+            time.sleep(left)
+            return False
+        end, woken = time.monotonic() + left, False
+        try:
+            # of many messages at once, one is enough
+            while message := self._messages.get(0 if woken else max(0.0, end - time.monotonic())):
+                woken = self._waiting.wakes(message) or woken
+                if time.monotonic() >= end:
+                    break
+        except StoreUnavailable:
+            self.close()
+        return woken

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""
+Waiting for jobs: which messages wake, and until when to sleep. No I/O; both clients wait by it.
+
+Idle, a client looks once every interval with four single reads for each queue. The interval is 5 seconds a queue
+unless set, so that is less than one command a second.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+
+from pyqless.client import checks
+from pyqless.core import waking
+from pyqless.core.effects import Factory
+from pyqless.core.keys import Keys
+from pyqless.core.waking import Outlook
+from pyqless.storage import Message
+
+__all__ = ["INTERVAL", "Waiting"]
+
+#: seconds between two looks, for each queue
+INTERVAL: Final = 5.0
+
+#: what the log channel says when a job comes into a queue, and where it names the queue
+_ARRIVALS: Final = {"put": "queue", "advanced": "to"}
+
+#: what it says when a running job makes room for another
+_ENDS: Final = ("completed", "advanced", "failed", "canceled", "lock_lost")
+
+_SETTINGS: Final = ("config_set", "config_unset")
+
+
+class Waiting:
+    """
+    What somebody knows who waits for jobs of some queues.
+
+    Args:
+        interval: seconds between two looks; None for the usual.
+    """
+
+    def __init__(self, keys: Keys, queues: Iterable[str], interval: float | None) -> None:
+        self._keys = keys
+        self.queues = checks.names("queues", queues, least=1)
+        self.interval = (
+            INTERVAL * len(self.queues)
+            if interval is None
+            else checks.positive("interval", interval)
+        )
+        self._tried_at = 0.0
+        #: whether something may have changed since, without a message
+        self._rested = False
+        #: the queues in which the end of a job may make room for another; None: to be asked again
+        self._limited: set[str] | None = None
+
+    @property
+    def channels(self) -> list[str]:
+        """Where that is told which wakes."""
+        return [self._keys.channel("log"), *map(self._keys.wake, self.queues)]
+
+    def questions(self) -> list[tuple[str, Factory[bool]]]:
+        """What is to be asked about the queues, once, and again after a setting has changed."""
+        if self._limited is not None:
+            return []
+        return [(name, partial(waking.is_limited, queue=name)) for name in self.queues]
+
+    def learn(self, answers: list[tuple[str, bool]]) -> None:
+        """Note the answers, if there was anything to ask."""
+        if answers:
+            self._limited = {name for name, limited in answers if limited}
+
+    def looks(self) -> list[Factory[Outlook]]:
+        """One look at each queue."""
+        return [partial(waking.outlook, queue=name) for name in self.queues]
+
+    def tried(self, now: float) -> None:
+        """Note that jobs are asked for at a moment, Unix time in seconds."""
+        self._tried_at = now
+
+    def rest(self, outlooks: list[Outlook], now: float) -> float | None:
+        """
+        For how many seconds to sleep at most; None if jobs should be asked for at once.
+
+        What was there, or due, when they were asked for in vain is not to be had, such as jobs above a limit.
+        """
+        dues = [outlook.due for outlook in outlooks if outlook.due > self._tried_at]
+        is_late = any(due <= now for due in dues)
+        if is_late or (self._rested and any(outlook.ready for outlook in outlooks)):
+            self._rested = False
+            return None
+        return min([self.interval, *(due - now for due in dues)])
+
+    def slept(self, *, woken: bool) -> bool:
+        """Note how a sleep ended, and give that."""
+        self._rested = not woken
+        return woken
+
+    def wakes(self, message: Message) -> bool:
+        """Whether a message says that there may be something to do."""
+        if message.channel != self._keys.channel("log"):
+            return True
+        told = _read(message.data)
+        event = told.get("event")
+        if event in _SETTINGS:
+            self._limited = None
+            return str(told.get("option")).endswith("-max-concurrency")
+        if told.get(_ARRIVALS.get(str(event), "")) in self.queues:
+            return True
+        # who loses a lock is told, but not where
+        ended_in = self.queues if event == "lock_lost" else [told.get("queue")]
+        return event in _ENDS and not (self._limited or set()).isdisjoint(ended_in)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def seconds(timeout: float | None) -> float:
+    """For how long to wait: not at all for None."""
+    if timeout is None:
+        return 0.0
+    if timeout == math.inf:
+        return timeout
+    return checks.number("timeout", timeout, least=0)
