@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pyqless.conformance.generate import Generator
 from pyqless.conformance.lua_core import LuaCore
 from pyqless.conformance.protocol import (
     Call,
@@ -16,6 +17,7 @@ from pyqless.conformance.protocol import (
 )
 from pyqless.conformance.replay import Difference, replay_trace
 from pyqless.conformance.sameness import Comparison, Finding
+from pyqless.conformance.side_by_side import SideBySide
 from pyqless.conformance.target import Target
 from pyqless.conformance.traces import Op, Trace, read_traces, record_trace
 
@@ -26,11 +28,13 @@ __all__ = [
     "Core",
     "Difference",
     "Finding",
+    "Generator",
     "InternalError",
     "LuaCore",
     "Message",
     "Op",
     "Outcome",
+    "SideBySide",
     "Snapshot",
     "Target",
     "Trace",

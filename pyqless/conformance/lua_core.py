@@ -19,7 +19,7 @@ from pyqless.conformance.lua_errors import script_error
 from pyqless.conformance.protocol import CommandError, Message, Snapshot
 from pyqless.core.replies import Reply
 
-__all__ = ["LuaCore"]
+__all__ = ["LuaCore", "loadable"]
 
 #: Gives everything in the database at one instant: {key, type, content} of each key.
 DUMP: Final = """
@@ -58,7 +58,7 @@ class LuaCore:
             encoding_errors="surrogateescape",
             retry=Retry(NoBackoff(), 0),  # a second EVALSHA would be a second call
         )
-        self._core = self._redis.script_load(_loadable(script))
+        self._core = self._redis.script_load(loadable(script))
         self._dump = self._redis.script_load(DUMP)
         self._messages: PubSub | None = None
         #: what is stored, until the next call
@@ -133,7 +133,7 @@ class LuaCore:
         self._redis.close()
 
 
-def _loadable(script: str) -> str:
+def loadable(script: str) -> str:
     """
     Let a script that adds functions to the global ``table`` load where that is read-only.
 

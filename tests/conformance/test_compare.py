@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from pyqless.conformance import LuaCore, Target, read_traces, replay_trace
-from pyqless.conformance.compare import SideBySide, compare
+from pyqless.conformance import LuaCore, SideBySide, Target, read_traces, replay_trace
+from pyqless.conformance.compare import compare
 from pyqless.errors import InvalidArgument
 from tests.conftest import do_without
 from tests.servers import WHEELS
@@ -62,7 +62,6 @@ def test_a_difference_comes_as_a_trace(lua_redis_url: str, tmp_path: Path) -> No
     assert compare(script, lua_redis_url, seeds=[5], report=lines.append) == 1
     difference, trace, summary = lines
     assert difference.startswith("seed 5, call 0: ")
-    assert "reply instead of an error" in difference or "error" in difference
     assert summary.endswith("1 difference")
     (tmp_path / "found.jsonl").write_text(trace)
     [read] = read_traces(tmp_path / "found.jsonl")
@@ -79,8 +78,11 @@ def test_there_is_an_end_after_so_many_differences(lua_redis_url: str, tmp_path:
     script.write_text(IGNORANT)
     lines: list[str] = []
     assert compare(script, lua_redis_url, seeds=range(100), most=3, report=lines.append) == 1
-    assert [json.loads(line)["seed"] for line in lines if line.startswith("{")] == [0, 1, 2]
+    found = [json.loads(line)["ops"] for line in lines if line.startswith("{")]
+    assert len(found) == 3
     assert lines[-1].endswith("3 differences")
+    # no two of a kind
+    assert len({tuple(op["args"][0] for op in ops) for ops in found}) == 3
 
 
 def test_a_script_that_is_not_there_is_named(lua_redis_url: str, tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyqless.conformance import InternalError, Target
-from pyqless.conformance.compare import SideBySide
+from pyqless.conformance import InternalError, SideBySide, Target
 from pyqless.conformance.protocol import Call
 from pyqless.core.replies import Reply
 
