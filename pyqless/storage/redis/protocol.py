@@ -38,20 +38,23 @@ def pack(commands: Iterable[Command]) -> bytes:
         InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
     """
     try:
-        return b"".join(map(hiredis.pack_command, commands))
+        return b"".join([hiredis.pack_command(_texts(command)) for command in commands])
     except UnicodeEncodeError:
-        return b"".join(hiredis.pack_command(tuple(map(_encoded, c))) for c in commands)
+        return b"".join([hiredis.pack_command(_encoded(command)) for command in commands])
 
 
-def _encoded(argument: Any) -> Any:
+def _texts(command: Command) -> Command:
+    """No numbers: hiredis crashes where a signal handler raises while it writes one."""
+    return tuple(map(str, command))
+
+
+def _encoded(command: Command) -> Command:
     """Bytes that were no UTF-8 when they were read are written as they were."""
-    if not isinstance(argument, str):
-        return argument
     try:
-        return argument.encode("utf-8", "surrogateescape")
+        return tuple(text.encode("utf-8", "surrogateescape") for text in _texts(command))
     except UnicodeEncodeError as error:
-        text = f"a text cannot be written as UTF-8: {argument!r}"
-        raise InvalidArgument(text, value=argument) from error
+        text = f"a text cannot be written as UTF-8: {error.object!r}"
+        raise InvalidArgument(text, value=error.object) from error
 
 
 # -- replies ----------------------------------------------------------------------------------
