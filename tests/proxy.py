@@ -80,8 +80,9 @@ class Proxy:
         self.runs: list[tuple[Direction, bytes]] = []
         #: chooses what goes wrong with some bytes; the fault counts from the first of them
         self.choose: Callable[[Direction, bytes], Fault | None] = lambda direction, data: None
-        #: pass on each byte by itself
-        self.in_bytes = False
+        #: how many bytes are passed on at once, and how long it then waits, seconds
+        self.piece = 65536
+        self.pace = 0.0
         self._lock = threading.Lock()
         self._links: list[_Link] = []
         self._threads: list[threading.Thread] = []
@@ -188,11 +189,10 @@ class Proxy:
         with self._lock:
             fault = self.choose(direction, data)
         passing = data if fault is None else data[: fault.at]
-        pieces = (
-            [passing[at : at + 1] for at in range(len(passing))] if self.in_bytes else [passing]
-        )
-        for piece in pieces:
-            sink.sendall(piece)
+        for at in range(0, len(passing), self.piece):
+            sink.sendall(passing[at : at + self.piece])
+            if self.pace:
+                time.sleep(self.pace)
         return fault
 
     def _note(self, direction: Direction, data: bytes) -> None:

@@ -190,7 +190,7 @@ def test_a_server_that_does_not_answer_in_time(bench: Bench, deed: Deed) -> None
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
 def test_in_single_bytes(bench: Bench, proxy: tuple[Proxy, str], deed: Deed) -> None:
-    proxy[0].in_bytes = True
+    proxy[0].piece = 1
     bench.watch(deed)
 
 
