@@ -12,7 +12,7 @@ import typer
 from redis import RedisError
 
 from pyqless import __version__
-from pyqless.cli import conformance, doctor, moving
+from pyqless.cli import conformance, doctor, moving, worker
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, QlessError
 
@@ -28,6 +28,7 @@ app.command("doctor")(doctor.doctor)
 app.command("dump")(moving.dump)
 app.command("load")(moving.load)
 app.command("diff")(moving.diff)
+app.command("worker")(worker.worker)
 app.add_typer(conformance.app, name="conformance")
 
 

@@ -191,7 +191,7 @@ class AsyncBell(_Rope):
     async def pause(self, seconds: float) -> None:
         """As ``Bell.pause``."""
         end = time.monotonic() + seconds
-        while (slice_ := self._slice(end)) > 0:
+        while (slice_ := self._slice(end)) > 0:  # noqa: ASYNC110 - no event: handlers of signals set none
             await asyncio.sleep(slice_)
 
     async def _begin(self) -> bool:

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""
+The janitor: removes what nothing else does.
+
+A pass is a chain of small transactions, see ``pyqless.core.cleaning``; two janitors at once do no harm, and neither does one
+that is killed in the middle.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from pyqless.client import Client
+from pyqless.core import cleaning
+from pyqless.core.cleaning import PAGE, Days
+from pyqless.core.effects import Factory
+from pyqless.errors import QlessError
+
+__all__ = ["Janitor", "Report"]
+
+logger = logging.getLogger("pyqless.worker")
+
+#: seconds without a word after which what a worker has told of itself is removed
+SILENCE: Final = 3600.0
+
+#: days whose statistics are looked at in one transaction
+DAYS: Final = 30
+
+
+@dataclass(slots=True)
+class Report:
+    """What a pass has removed, or would remove."""
+
+    #: hashes of statistics that are too old, by queue
+    statistics: dict[str, int] = field(default_factory=dict)
+    #: workers that were not seen for ``max-worker-age``
+    workers: list[str] = field(default_factory=list)
+    #: workers of pyqless that have told nothing of themselves for an hour
+    silent: list[str] = field(default_factory=list)
+    #: jids on the lists of workers that do not have them, by worker
+    entries: dict[str, list[str]] = field(default_factory=dict)
+    #: tracked jids whose jobs are gone
+    tracked: list[str] = field(default_factory=list)
+    #: jids under tags whose jobs are gone, or do not bear them, by tag
+    tags: dict[str, list[str]] = field(default_factory=dict)
+    #: jids that jobs waited for in vain, by the job that did
+    dependencies: dict[str, list[str]] = field(default_factory=dict)
+    #: what could not be done, and why
+    faults: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether there was anything."""
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+class Janitor:
+    """
+    Cleans up.
+
+    Args:
+        dry: only look, and report what would be removed.
+    """
+
+    def __init__(self, client: Client, *, dry: bool = False) -> None:
+        self._storage = client.storage
+        self._client = client
+        self._dry = dry
+
+    def run(self) -> Report:
+        """
+        Make one pass. What cannot be cleaned, since something there makes no sense, is reported and passed over.
+
+        Raises:
+            StorageError: the store is away.
+        """
+        report = Report()
+        for clean in (
+            self._clean_statistics,
+            self._clean_workers,
+            self._clean_tracked,
+            self._clean_tags,
+            self._clean_dependencies,
+        ):
+            try:
+                clean(report)
+            except QlessError as error:
+                if error.code in ("unavailable", "refused", "unsupported"):
+                    raise
+                report.faults.append(str(error))
+        return report
+
+    def loop(self, interval: float, pause: Callable[[float], bool]) -> None:
+        """
+        Make a pass again and again.
+
+        Args:
+            interval: seconds from one to the next.
+            pause: waits so long, and tells whether to go on; such as the negation of ``Event().wait``.
+        """
+        while True:
+            try:
+                report = self.run()
+            except QlessError as error:
+                logger.warning("no cleaning this time: %s", error)
+            else:
+                if report:
+                    logger.info("cleaned: %s", report)
+            if not pause(interval):
+                return
+
+    # -- one matter each ----------------------------------------------------------------------
+
+    def _clean_statistics(self, report: Report) -> None:
+        for queue in self._storage.run(cleaning.known_queues):
+            count = sum(
+                self._storage.run(
+                    partial(cleaning.clean_statistics, queue=queue, days=days, dry=self._dry)
+                )
+                for days in _parts(
+                    self._storage.run(partial(cleaning.statistics_days, queue=queue))
+                )
+            )
+            if count:
+                report.statistics[queue] = count
+
+    def _clean_workers(self, report: Report) -> None:
+        report.workers = self._storage.run(cleaning.old_workers)
+        if report.workers and not self._dry:
+            self._client.workers.counts()  # drops them, see max-worker-age
+        report.silent = self._storage.run(
+            partial(cleaning.drop_silent_workers, age=SILENCE, dry=self._dry)
+        )
+        for worker in self._storage.run(cleaning.known_workers):
+            self._clean_entries(worker, report)
+
+    def _clean_entries(self, worker: str, report: Report) -> None:
+        gone = self._storage.run(
+            partial(cleaning.drop_worker_entries, worker=worker, dry=self._dry)
+        )
+        if gone:
+            report.entries[worker] = gone
+
+    def _clean_tracked(self, report: Report) -> None:
+        report.tracked = self._through(
+            lambda offset: partial(cleaning.clean_tracked, offset=offset, dry=self._dry)
+        )
+
+    def _clean_tags(self, report: Report) -> None:
+        for tag in self._storage.run(cleaning.known_tags):
+            if gone := self._through(partial(self._tag_page, tag)):
+                report.tags[tag] = gone
+
+    def _tag_page(self, tag: str, offset: int) -> Factory[tuple[list[str], int]]:
+        return partial(cleaning.clean_tag, tag=tag, offset=offset, dry=self._dry)
+
+    def _clean_dependencies(self, report: Report) -> None:
+        for queue in self._storage.run(cleaning.known_queues):
+            offset = 0
+            while page := self._storage.run(
+                partial(cleaning.page_of_depending, queue=queue, offset=offset)
+            ):
+                for jid in page:
+                    gone = self._storage.run(
+                        partial(cleaning.mend_dependencies, jid=jid, dry=self._dry)
+                    )
+                    if gone:
+                        report.dependencies[jid] = gone
+                offset += PAGE
+
+    def _through(self, rule: Callable[[int], Factory[tuple[list[str], int]]]) -> list[str]:
+        """Apply a rule to page after page; what it removes makes the pages behind come nearer."""
+        removed: list[str] = []
+        offset = 0
+        while True:
+            gone, looked = self._storage.run(rule(offset))
+            removed += gone
+            offset += looked if self._dry else looked - len(gone)
+            if looked < PAGE:
+                return removed
+
+
+def _parts(days: Days) -> Iterator[Days]:
+    step = DAYS * 86400
+    for first in range(days.first, days.end, step):
+        yield Days(first, min(first + step, days.end))

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""
+Ready-made middleware; see ``running`` for what a middleware is, and where it is put.
+
+Each is an object that can be pickled, as children that are spawned need it, as long as its arguments can be.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyqless.errors import InvalidArgument
+from pyqless.worker.stopping import JobStopped, Retry
+
+__all__ = [
+    "constant",
+    "exponential",
+    "hooks",
+    "linear",
+    "memory_limit",
+    "reporting",
+    "retry_on",
+    "time_limit",
+]
+
+
+# -- trying again -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backoff:
+    """
+    How long a job waits before it is tried again.
+
+    Args:
+        first: before the first time, seconds.
+        step: added for each further time, seconds.
+        factor: multiplied by for each further time.
+        cap: at most, seconds.
+        jitter: a random part of this share of the wait is taken off, from 0 to 1.
+        chance: from 0 to 1.
+    """
+
+    first: float
+    step: float = 0.0
+    factor: float = 1.0
+    cap: float = 3600.0
+    jitter: float = 0.0
+    chance: Callable[[], float] = field(default=random.random, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("first", "step", "factor", "cap", "jitter"):
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                text = f"{name} must be a number from 0 on, not {value!r}"
+                raise InvalidArgument(text, argument=name, value=value)
+
+    def __call__(self, tries: int) -> float:
+        """Seconds to wait once a job has been tried again so many times."""
+        try:
+            grown = self.first * self.factor**tries + self.step * tries
+        except OverflowError:
+            grown = self.cap
+        return min(self.cap, grown) * (1 - min(1.0, self.jitter) * self.chance())
+
+
+def constant(seconds: float, *, jitter: float = 0.0) -> Backoff:
+    """Wait equally long each time."""
+    return Backoff(first=seconds, jitter=jitter)
+
+
+def linear(seconds: float, *, cap: float = 3600.0, jitter: float = 0.0) -> Backoff:
+    """Wait so much longer each time."""
+    return Backoff(first=seconds, step=seconds, cap=cap, jitter=jitter)
+
+
+def exponential(
+    first: float = 1.0, *, factor: float = 2.0, cap: float = 3600.0, jitter: float = 0.5
+) -> Backoff:
+    """Wait so many times longer each time, and not all jobs equally long."""
+    return Backoff(first=first, factor=factor, cap=cap, jitter=jitter)
+
+
+class retry_on:  # noqa: N801 - it is used as a function is, beside others that are
+    """
+    Try a job again when its code raises certain exceptions; once its retries are spent, it fails with the last one.
+
+    Args:
+        exceptions: which ones.
+        backoff: how long to wait; 1, 2, 4, ... seconds with jitter unless given.
+    """
+
+    def __init__(
+        self, *exceptions: type[Exception], backoff: Callable[[int], float] | None = None
+    ) -> None:
+        self._exceptions = exceptions
+        self._backoff = exponential() if backoff is None else backoff
+
+    @contextmanager
+    def __call__(self, job: Any) -> Iterator[None]:
+        """Be entered around a job."""
+        try:
+            yield
+        except Retry:
+            raise
+        except self._exceptions as error:
+            tries = max(0, job.retries - job.remaining)
+            raise Retry(self._backoff(tries)) from error
+
+
+# -- limits -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class time_limit:  # noqa: N801 - as above
+    """
+    Stop a job that runs for too long, as far as the kind of worker can: see the documentation of each.
+
+    Args:
+        seconds: counted from the moment at which it was popped.
+        retry: try it again, rather than let it fail.
+    """
+
+    seconds: float
+    retry: bool = False
+
+    @contextmanager
+    def __call__(self, job: Any) -> Iterator[None]:
+        """Be entered around a job."""
+        job.limit_time(self.seconds, retries=self.retry)
+        yield
+
+
+@dataclass(frozen=True)
+class memory_limit:  # noqa: N801 - as above
+    """
+    Let a job that asks for too much memory fail with ``MemoryError``.
+
+    The limit is one of the whole process, so it is of use where that runs one job at a time.
+
+    Args:
+        size: of the address space that the process may have while the job runs, bytes.
+    """
+
+    size: int
+
+    @contextmanager
+    def __call__(self, _job: Any) -> Iterator[None]:
+        """Be entered around a job."""
+        import resource  # noqa: PLC0415 - not everywhere
+
+        before, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = self.size if hard == resource.RLIM_INFINITY else min(self.size, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+
+
+# -- hooks ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class hooks:  # noqa: N801 - as above
+    """
+    Call functions around each job, such as those that let go of database connections which have grown old.
+
+    Args:
+        before: called first.
+        after: called last, however the job has ended.
+    """
+
+    before: Callable[[], object] | None = None
+    after: Callable[[], object] | None = None
+
+    @contextmanager
+    def __call__(self, _job: Any) -> Iterator[None]:
+        """Be entered around a job."""
+        if self.before is not None:
+            self.before()
+        try:
+            yield
+        finally:
+            if self.after is not None:
+                self.after()
+
+
+@dataclass(frozen=True)
+class reporting:  # noqa: N801 - as above
+    """
+    Hand what goes wrong to a service that collects errors.
+
+    A retry that was asked for is no error, nor is a job that is stopped.
+
+    Args:
+        capture: given the exception, within the scope; such as ``sentry_sdk.capture_exception``.
+        scope: given the job, makes the context in which it runs, such as one that has jid and klass as tags.
+    """
+
+    capture: Callable[[BaseException], object]
+    scope: Callable[[Any], AbstractContextManager[Any]] | None = None
+
+    @contextmanager
+    def __call__(self, job: Any) -> Iterator[None]:
+        """Be entered around a job."""
+        with ExitStack() as stack:
+            if self.scope is not None:
+                stack.enter_context(self.scope(job))
+            try:
+                yield
+            except (Retry, JobStopped, GeneratorExit):
+                raise
+            except BaseException as error:
+                self.capture(error)
+                raise
