@@ -204,29 +204,28 @@ def test_a_later_version_is_refused_and_named(target: MemoryStorage) -> None:
     assert caught.value.value == 2
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        made(surplus=1),
-        made(("py:fence:1", "hash", [["a", "1"]])),
-        made(("a", "list", ["x"]), totals={"keys": 2, "items": 1}),
-        made(("a", "list", ["x"]), totals={"keys": 1, "items": 2}),
-        made(("a", "list", ["x"]), totals={"keys": 1}),
-        made(("a", "stream", ["x"])),
-        made(("a", "list", [])),
-        made(("a", "list", [1])),
-        made(("a", "string", ["x", "y"])),
-        made(("a", "hash", [["x"]])),
-        made(("a", "hash", ["xy"])),
-        made(("a", "hash", [["x", 1]])),
-        made(("a", "zset", [["x", "1"]])),
-        made(("a", "zset", [["x", math.nan]])),
-        made((1, "list", ["x"])),
-        made(("a", ["list"], ["x"])),
-        made(("a", "list", ["x"], 1)),
-    ],
-    ids=str,
-)
+NONSENSE: Final = {
+    "a field too many in the header": made(surplus=1),
+    "a private key": made(("py:fence:1", "hash", [["a", "1"]])),
+    "a key too few": made(("a", "list", ["x"]), totals={"keys": 2, "items": 1}),
+    "an item too few": made(("a", "list", ["x"]), totals={"keys": 1, "items": 2}),
+    "totals that lack one": made(("a", "list", ["x"]), totals={"keys": 1}),
+    "an unknown type": made(("a", "stream", ["x"])),
+    "no items": made(("a", "list", [])),
+    "a number in a list": made(("a", "list", [1])),
+    "two texts of a string": made(("a", "string", ["x", "y"])),
+    "a field without text": made(("a", "hash", [["x"]])),
+    "a text for a field": made(("a", "hash", ["xy"])),
+    "a number in a field": made(("a", "hash", [["x", 1]])),
+    "a text for a score": made(("a", "zset", [["x", "1"]])),
+    "a score that is no number": made(("a", "zset", [["x", math.nan]])),
+    "a number for a key": made((1, "list", ["x"])),
+    "a list for a type": made(("a", ["list"], ["x"])),
+    "a part too long": made(("a", "list", ["x"], 1)),
+}
+
+
+@pytest.mark.parametrize("data", NONSENSE.values(), ids=NONSENSE)
 def test_what_makes_no_sense_is_refused(target: MemoryStorage, data: bytes) -> None:
     with pytest.raises(DamagedDump):
         load(target, data, existing="replace")
