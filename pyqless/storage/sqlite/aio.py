@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from pyqless.core.effects import Factory
 from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
 from pyqless.storage.sqlite.storage import SqliteStorage
 from pyqless.storage.sqlite.subscription import AsyncSqliteSubscription
+from pyqless.storage.sqlite.threads import Threads
 
 __all__ = ["AsyncSqliteStorage"]
 
@@ -44,18 +44,17 @@ class AsyncSqliteStorage(AsyncStorage):
             url, namespace=namespace, clock=clock, timeout=timeout, synchronous=synchronous
         )
         self.metrics = self._storage.metrics
-        self._executor = ThreadPoolExecutor(lanes, thread_name_prefix="pyqless-sqlite")
+        self._threads = Threads(lanes)
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._storage.run, transition, now)
+        return await self._threads.run(self._storage.run, transition, now)
 
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""
-        return await AsyncSqliteSubscription.open(self._executor, self._storage.file, channels)
+        return await AsyncSqliteSubscription.open(self._threads, self._storage.file, channels)
 
     async def close(self) -> None:
         """See ``AsyncStorage.close``; calls that are running are waited for."""
-        await asyncio.to_thread(self._executor.shutdown)
+        await self._threads.close()
         await asyncio.to_thread(self._storage.close)

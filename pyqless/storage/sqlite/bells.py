@@ -12,6 +12,7 @@ import contextlib
 import os
 import secrets
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -40,6 +41,8 @@ class Bell:
         self.name = f"{Path(file).name}-{secrets.token_hex(4)}.bell"
         self._path = Path(file).with_name(self.name)
         self._file = file
+        # a descriptor that is closed while it is waited for may become that of another file
+        self._in_use = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             with _address(self._path) as address:
@@ -54,14 +57,14 @@ class Bell:
 
     def wait(self, seconds: float) -> None:
         """Wait until it rings, or for some time."""
-        self._socket.settimeout(seconds)
-        with contextlib.suppress(OSError):
+        with self._in_use, contextlib.suppress(OSError):
+            self._socket.settimeout(seconds)
             self._socket.recv(1)
 
     def silence(self) -> None:
         """Forget that it has rung."""
-        self._socket.settimeout(0)
-        with contextlib.suppress(OSError):
+        with self._in_use, contextlib.suppress(OSError):
+            self._socket.settimeout(0)
             while True:
                 self._socket.recv(1)
 
@@ -70,8 +73,10 @@ class Bell:
         ring(self._file, self.name)
 
     def take_down(self) -> None:
-        """Remove the bell."""
-        self._socket.close()
+        """Remove the bell; a wait ends first, by a ring."""
+        self.ring()
+        with self._in_use:
+            self._socket.close()
         self._path.unlink(missing_ok=True)
 
     def leave_to_parent(self) -> None:

@@ -13,6 +13,7 @@ import apsw
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage.sqlite.faults import BUSY, translated
 from pyqless.storage.sqlite.migrations import is_new, migrate, require_ours
+from pyqless.storage.sqlite.opened import OPENED
 from pyqless.storage.sqlite.patience import Patience
 
 __all__ = ["open_connection", "require_library"]
@@ -64,17 +65,21 @@ def open_connection(path: str, patience: Patience) -> apsw.Connection:
         StoreUnavailable: it cannot be opened; the directory may be missing.
         StoreRefused: it is read-only, or the disk is full.
         StoreCorrupted: it is damaged, or no database.
-        StoreUnsupported: it is another program's, or of a later release, or WAL mode cannot be had.
+        StoreUnsupported: it is another program's, or of a later release; WAL mode cannot be had;
+            or the parent process had it open when it forked.
     """
+    OPENED.require_own(path)
     with _opening:
         _make(path)
         with translated(path):
             connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    OPENED.add(connection, path)
     try:
         with translated(path):
             _prepare_when_free(connection, path, patience)
     except BaseException:
         connection.close()
+        OPENED.remove(connection)
         raise
     return connection
 

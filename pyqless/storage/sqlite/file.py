@@ -54,7 +54,7 @@ class DatabaseFile:
         self._durable = durable
         self._turn = threading.Lock()
         self._log = Log(path)
-        self._lanes = Lanes(self._open_lane, timeout)
+        self._lanes = Lanes(path, self._open_lane, timeout)
 
     def _open_lane(self) -> Lane:
         return Lane(open_connection(self.path, Patience(self._timeout)))

@@ -2,9 +2,10 @@
 """
 What must not be open while a process forks.
 
-SQLite keeps its locks by process, and does not notice a fork: a child that goes on with files that its parent
-had open would believe to hold locks that it does not hold, and ruin the file. So before a fork all connections are
-closed, in both processes each is opened anew when it is needed, and sockets stay with the parent.
+SQLite keeps its locks by process, and does not notice a fork: a child of a process that had a file open would
+believe to hold locks that it does not hold, and ruin the file. So before a fork all connections are closed, in both
+processes each is opened anew when it is needed, and sockets stay with the parent. Where that was not possible,
+``opened`` tells.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.keyspace import StoredKeyspace
 from pyqless.storage.sqlite.listeners import Listener, listeners_in, store
 from pyqless.storage.sqlite.log import LogFile
+from pyqless.storage.sqlite.opened import OPENED
 
 __all__ = ["Lane"]
 
@@ -100,3 +101,4 @@ class Lane:
         if not tidily:
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self.connection.close()
+        OPENED.remove(self.connection)

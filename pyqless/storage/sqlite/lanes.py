@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pyqless.errors import StoreUnavailable, StoreUnsupported
+from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.lane import Lane
+from pyqless.storage.sqlite.opened import OPENED
 
 __all__ = ["Lanes"]
 
@@ -21,11 +22,13 @@ class Lanes(ForkAware):
     Lanes, each for one thread at a time; the one used last is used next, for it remembers most.
 
     Args:
-        open_lane: opens a further one.
+        path: of the file.
+        open_lane: opens a further lane.
         patience: seconds that a fork waits for those in use.
     """
 
-    def __init__(self, open_lane: Callable[[], Lane], patience: float) -> None:
+    def __init__(self, path: str, open_lane: Callable[[], Lane], patience: float) -> None:
+        self._path = path
         self._open = open_lane
         self._patience = patience
         self._free: deque[Lane] = deque()
@@ -33,6 +36,7 @@ class Lanes(ForkAware):
         self._gate = threading.Condition()
         self._process = os.getpid()
         self._is_closed = False
+        self._is_forking = False
         watch(self)
 
     @contextmanager
@@ -42,7 +46,7 @@ class Lanes(ForkAware):
 
         Raises:
             StoreUnavailable: the storage is closed.
-            StoreUnsupported: the process was forked, unnoticed, with lanes open.
+            StoreUnsupported: the process was forked, unnoticed, with the file open.
         """
         lane = self._take()
         try:
@@ -54,11 +58,11 @@ class Lanes(ForkAware):
 
     def _take(self) -> Lane | None:
         with self._gate:
+            self._gate.wait_for(lambda: not self._is_forking)
             if self._process != os.getpid():
-                raise StoreUnsupported(
-                    "the process was forked behind Python's back, or while a call was running, with"
-                    " the file open; it cannot be used here: open the storage after the fork"
-                )
+                # after a fork, here nothing is in use, and nothing may be that was the parent's
+                OPENED.require_own(self._path)
+                self._process, self._used = os.getpid(), 0
             if self._is_closed:
                 raise StoreUnavailable("the storage is closed")
             self._used += 1
@@ -87,17 +91,18 @@ class Lanes(ForkAware):
     # -- forks ------------------------------------------------------------------------------
 
     def before_fork(self) -> None:
-        """See ``ForkAware``; the gate stays shut until the fork is over."""
+        """See ``ForkAware``."""
         self._gate.acquire()
+        self._is_forking = True
         self._gate.wait_for(lambda: not self._used, self._patience)
         self._close_free(tidily=False)
 
     def after_fork_in_parent(self) -> None:
         """See ``ForkAware``."""
+        self._is_forking = False
+        self._gate.notify_all()
         self._gate.release()
 
     def after_fork_in_child(self) -> None:
-        """See ``ForkAware``; what is in use belongs to a thread that is not here."""
-        if not self._used:
-            self._process = os.getpid()
-        self._gate.release()
+        """See ``ForkAware``."""
+        self.after_fork_in_parent()

@@ -53,7 +53,7 @@ def locate(url: str, **options: Any) -> tuple[str, Options]:
         )
     given: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
     given |= {name: value for name, value in options.items() if value is not None}
-    return str(Path(path).absolute()), _options(given)
+    return str(Path(path).resolve()), _options(given)
 
 
 def _path(quoted: str) -> str:

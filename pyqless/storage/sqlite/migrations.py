@@ -56,13 +56,17 @@ def migrate(connection: apsw.Connection) -> None:
     try:
         # Looked at again under the lock: another process may just have done it.
         for script in SCRIPTS[_version(connection) :]:
-            connection.execute(resources.files(__package__).joinpath(script).read_text("utf-8"))
+            connection.execute(_text_of(script))
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", NEWEST)
         connection.execute(COMMIT)
     except BaseException:
         connection.execute(ROLLBACK)
         raise
+
+
+def _text_of(script: str) -> str:
+    return resources.files(__package__).joinpath(script).read_text("utf-8")
 
 
 def _version(connection: apsw.Connection) -> int:

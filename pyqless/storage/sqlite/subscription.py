@@ -8,10 +8,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Executor
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from pyqless.errors import StorageError
 from pyqless.storage.base import AsyncSubscription, Message, Subscription, logger
@@ -21,10 +18,9 @@ from pyqless.storage.sqlite.file import DatabaseFile
 from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.listeners import add_listener, drop_listener, matcher
 from pyqless.storage.sqlite.packing import text_of
+from pyqless.storage.sqlite.threads import Threads
 
 __all__ = ["AsyncSqliteSubscription", "SqliteSubscription"]
-
-T = TypeVar("T")
 
 #: seconds between two looks: with a bell, in case that a publisher died before it rang; and without
 _SLICE: Final = 1.0
@@ -44,9 +40,13 @@ class _Ear(ForkAware):
         self.slice = _SLICE_WITHOUT_BELL if self.bell is None else _SLICE
         self.is_closed = False
         name = None if self.bell is None else self.bell.name
-        with file.writing() as turn:
-            self._id, self._heard = add_listener(turn.lane.connection, name, channels)
-            turn.lane.forget()
+        try:
+            with file.writing() as turn:
+                self._id, self._heard = add_listener(turn.lane.connection, name, channels)
+                turn.lane.forget()
+        except BaseException:
+            self._take_down()
+            raise
         watch(self)
 
     def listen(self) -> list[Message]:
@@ -65,25 +65,23 @@ class _Ear(ForkAware):
 
     def wait(self, seconds: float) -> None:
         """Wait until there may be something, or for some time."""
-        if self.bell is not None:
-            self.bell.wait(seconds)
-        else:
+        if self.bell is None:
             time.sleep(seconds)
-
-    def stop(self) -> None:
-        """Let a wait end."""
-        self.is_closed = True
-        if self.bell is not None:
-            self.bell.ring()
+        elif not self.is_closed:  # or its last ring may have been silenced already
+            self.bell.wait(seconds)
 
     def remove(self) -> None:
-        """Remove the row, and the bell."""
-        if self.bell is not None:
-            self.bell.take_down()
+        """Let a wait end, and remove the row and the bell."""
+        self.is_closed = True
+        self._take_down()
         # a row that stays is removed by the next publisher, which finds that its bell is gone
         with contextlib.suppress(StorageError), self._file.writing() as turn:
             drop_listener(turn.lane.connection, self._id)
             turn.lane.forget()
+
+    def _take_down(self) -> None:
+        if self.bell is not None:
+            self.bell.take_down()
 
     def before_fork(self) -> None:
         """See ``ForkAware``."""
@@ -128,7 +126,6 @@ class SqliteSubscription(Subscription):
     def close(self) -> None:
         """See ``Subscription.close``."""
         if not self._ear.is_closed:
-            self._ear.stop()
             self._ear.remove()
 
 
@@ -136,33 +133,28 @@ class AsyncSqliteSubscription(AsyncSubscription):
     """
     As ``SqliteSubscription``, for the tasks of one loop; ``open`` makes one.
 
-    It looks into the file in a thread of the executor, and waits in the loop.
+    It looks into the file in one of the storage's threads, and waits in the loop.
     """
 
-    def __init__(self, executor: Executor, ear: _Ear) -> None:
-        self._executor = executor
+    def __init__(self, threads: Threads, ear: _Ear) -> None:
+        self._threads = threads
         self._ear = ear
         self._messages: deque[Message] = deque()
         self._rung = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         if ear.bell is not None:
-            self._loop.add_reader(ear.bell.fileno(), self._hear)
+            self._loop.add_reader(ear.bell.fileno(), self._hear, ear.bell)
 
     @classmethod
     async def open(
-        cls, executor: Executor, file: DatabaseFile, channels: tuple[str, ...]
+        cls, threads: Threads, file: DatabaseFile, channels: tuple[str, ...]
     ) -> AsyncSqliteSubscription:
         """Subscribe."""
-        loop = asyncio.get_running_loop()
-        return cls(executor, await loop.run_in_executor(executor, _Ear, file, channels))
+        return cls(threads, await threads.run(_Ear, file, channels))
 
-    def _hear(self) -> None:
-        if self._ear.bell is not None:
-            self._ear.bell.silence()
+    def _hear(self, bell: Bell) -> None:
+        bell.silence()
         self._rung.set()
-
-    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await self._loop.run_in_executor(self._executor, partial(work, *arguments))
 
     async def get(self, timeout: float | None = None) -> Message | None:
         """See ``AsyncSubscription.get``."""
@@ -170,7 +162,7 @@ class AsyncSqliteSubscription(AsyncSubscription):
         while not self._ear.is_closed:
             if not self._messages:
                 self._rung.clear()
-                self._messages.extend(await self._in_thread(self._ear.listen))
+                self._messages.extend(await self._threads.run(self._ear.listen))
             if self._messages:
                 return self._messages.popleft()
             left = end - self._loop.time()
@@ -186,6 +178,7 @@ class AsyncSqliteSubscription(AsyncSubscription):
             return
         if self._ear.bell is not None:
             self._loop.remove_reader(self._ear.bell.fileno())
-        self._ear.stop()
+        self._ear.is_closed = True
         self._rung.set()
-        await self._in_thread(self._ear.remove)
+        # not in the storage's threads, for it may be closed already
+        await asyncio.to_thread(self._ear.remove)
