@@ -118,21 +118,19 @@ def recurring_job(value: RecurringJob | None) -> str | None:
     """A recurring job (recur.get)."""
     if value is None:
         return None
-    return json(
-        _present(
-            jid=value.jid,
-            klass=_false(value.klass),
-            state=_false(value.state),
-            queue=_false(value.queue),
-            priority=value.priority,
-            interval=value.interval,
-            retries=value.retries,
-            count=value.count,
-            data=_false(value.data),
-            tags=value.tags,
-            backlog=value.backlog,
-        )
+    shown = _present(
+        jid=value.jid,
+        klass=_false(value.klass),
+        state=_false(value.state),
+        queue=_false(value.queue),
+        priority=value.priority,
+        interval=value.interval,
+        retries=value.retries,
+        count=value.count,
+        data=_false(value.data),
+        backlog=value.backlog,
     )
+    return json({**shown, "tags": value.tags})  # whatever was given for tags; null, too, is shown
 
 
 def tracked(value: Tracked) -> str:

@@ -132,6 +132,12 @@ def test_recur(core: Target, example: Example) -> None:
         after=["""recur 100 q R klass {} interval 10 5 tags '{"a":"b"}'"""],
         reply=Like(tags={"a": "b"}),
     ),
+    Example(
+        "recurring.lua: data, tags that are null are shown as null",
+        "recur.get 110 R",
+        after=["recur 100 q R klass {} interval 10 5 tags null"],
+        reply=Like(tags=None),
+    ),
     Example("C5: no recurring job", "recur.get 110 R", reply=None, changes={}),
 )
 def test_recur_get(core: Target, example: Example) -> None:
