@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pyqless.client import checks
 from pyqless.core.keys import Keys
-from pyqless.storage import Message
+from pyqless.storage.base import GAP, Message
 
 __all__ = ["Event", "Source", "channels", "event_of"]
 
@@ -36,10 +36,11 @@ TRACKED: Final = (
 class Event:
     """Something that has happened."""
 
-    #: what: ``popped``, ``completed``, ``lock_lost``, ``config_set``, ...; empty where it is no qless message
+    #: what: ``popped``, ``completed``, ``lock_lost``, ``config_set``, ...; empty where it is no qless message;
+    #: ``gap`` where the connection broke and was made anew, so that some events may have been lost
     name: str
-    #: where it comes from
-    source: Source
+    #: where it comes from; a gap comes from the ``connection``
+    source: Source | Literal["connection"]
     #: the job it is about, if any
     jid: str | None
     #: what else was said: ``queue``, ``to``, ``worker``, ``group``, ``message``, ``option``, ``value``
@@ -69,6 +70,8 @@ def channels(keys: Keys, sources: tuple[Source, ...], worker: str) -> list[str]:
 
 def event_of(keys: Keys, message: Message) -> Event:
     """Read a message; one that makes no sense becomes an event without a name."""
+    if message == GAP:
+        return Event(name="gap", source="connection", jid=None)
     channel = message.channel.removeprefix(keys.prefix)
     if channel in TRACKED:
         return Event(name=channel, source="tracked", jid=message.data)

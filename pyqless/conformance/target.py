@@ -71,10 +71,10 @@ class Target:
         self._recording = self._storage.subscribe(self._storage.keys.prefix + "*")
 
     def recorded(self) -> list[Message]:
-        """The (channel, data) of all messages published since ``record`` or the last call."""
-        if self._recording is None:
-            return []
-        return [(message.channel, message.data) for message in self._recording.drain()]
+        """The (channel, data) of all messages published since ``record`` or the last call, but pyqless's own."""
+        messages = [] if self._recording is None else self._recording.drain()
+        own = self._storage.keys.own
+        return [(channel, data) for channel, data in messages if not channel.startswith(own)]
 
     def snapshot(self) -> Snapshot:
         """All keys as ``{key: {"type", "value"}}``, but pyqless's own."""

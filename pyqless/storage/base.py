@@ -17,7 +17,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
 from pyqless.core.effects import Command, Factory, Transition
 from pyqless.core.keys import Keys
@@ -25,7 +25,7 @@ from pyqless.core.transaction import Transaction
 from pyqless.storage.metrics import Metrics
 from pyqless.storage.parts import Part, packets
 
-__all__ = ["AsyncStorage", "AsyncSubscription", "Clock", "Message", "Storage", "Subscription"]
+__all__ = ["GAP", "AsyncStorage", "AsyncSubscription", "Clock", "Message", "Storage", "Subscription"]
 
 T = TypeVar("T")
 
@@ -42,8 +42,12 @@ class Message(NamedTuple):
     data: str
 
 
+#: stands among the messages where the connection broke and was made anew: some may have been lost
+GAP: Final = Message("", "")
+
+
 class Subscription(ABC):
-    """Messages of some channels, from the moment of subscribing on."""
+    """Messages of some channels, from the moment of subscribing on; any thread may close one."""
 
     @abstractmethod
     def get(self, timeout: float | None = None) -> Message | None:

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Self
 
 from pyqless.client.events import Event, event_of
-from pyqless.storage import AsyncStorage, AsyncSubscription
+from pyqless.errors import StoreUnavailable
+from pyqless.storage import AsyncStorage, AsyncSubscription, Message
+from pyqless.storage.base import GAP
 
 __all__ = ["AsyncEvents"]
 
@@ -17,18 +19,37 @@ class AsyncEvents:
 
     def __init__(self, storage: AsyncStorage, channels: Iterable[str]) -> None:
         self._storage = storage
-        self._channels = channels
+        self._channels = list(channels)
         self._messages: AsyncSubscription | None = None
-
-    async def _listening(self) -> AsyncSubscription:
-        if self._messages is None:
-            self._messages = await self._storage.subscribe(*self._channels)
-        return self._messages
+        self._has_listened = False
+        self._closed = False
 
     async def get(self, timeout: float | None = None) -> Event | None:
         """As ``Events.get``."""
-        message = await (await self._listening()).get(timeout)
+        try:
+            message = await self._next(timeout)
+        except StoreUnavailable:
+            await self._let_go()
+            message = await self._next(timeout)
         return None if message is None else event_of(self._storage.keys, message)
+
+    async def _next(self, timeout: float | None) -> Message | None:
+        if self._closed:
+            return None
+        if self._messages is None and self._has_listened:
+            await self._listen()
+            return GAP
+        return await (self._messages or await self._listen()).get(timeout)
+
+    async def _listen(self) -> AsyncSubscription:
+        self._messages = await self._storage.subscribe(*self._channels)
+        self._has_listened = True
+        return self._messages
+
+    async def _let_go(self) -> None:
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            await messages.close()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         while (event := await self.get()) is not None:
@@ -36,11 +57,11 @@ class AsyncEvents:
 
     async def close(self) -> None:
         """As ``Events.close``."""
-        if self._messages is not None:
-            await self._messages.close()
+        self._closed = True
+        await self._let_go()
 
     async def __aenter__(self) -> Self:
-        await self._listening()
+        await self._listen()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from pyqless.client.events import Event, event_of
-from pyqless.storage import Storage
+from pyqless.errors import StoreUnavailable
+from pyqless.storage import Message, Storage, Subscription
+from pyqless.storage.base import GAP
 
 __all__ = ["Events"]
 
@@ -17,11 +19,14 @@ class Events:
     What happens, from the moment this was made on.
 
     Iteration waits for each event, and ends when another thread closes it.
+    Where the connection broke, an event named ``gap`` comes first once it is made anew.
     """
 
     def __init__(self, storage: Storage, channels: Iterable[str]) -> None:
-        self._keys = storage.keys
-        self._messages = storage.subscribe(*channels)
+        self._storage = storage
+        self._channels = list(channels)
+        self._messages: Subscription | None = storage.subscribe(*self._channels)
+        self._closed = False
 
     def get(self, timeout: float | None = None) -> Event | None:
         """
@@ -32,9 +37,29 @@ class Events:
 
         Returns:
             Event: or None if there was none in time, or this is closed.
+
+        Raises:
+            StoreUnavailable: the connection broke, and the store cannot be reached; it may be tried again.
         """
-        message = self._messages.get(timeout)
-        return None if message is None else event_of(self._keys, message)
+        try:
+            message = self._next(timeout)
+        except StoreUnavailable:
+            self._let_go()
+            message = self._next(timeout)
+        return None if message is None else event_of(self._storage.keys, message)
+
+    def _next(self, timeout: float | None) -> Message | None:
+        if self._closed:
+            return None
+        if self._messages is None:
+            self._messages = self._storage.subscribe(*self._channels)
+            return GAP
+        return self._messages.get(timeout)
+
+    def _let_go(self) -> None:
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            messages.close()
 
     def __iter__(self) -> Iterator[Event]:
         while (event := self.get()) is not None:
@@ -42,7 +67,8 @@ class Events:
 
     def close(self) -> None:
         """Listen no longer."""
-        self._messages.close()
+        self._closed = True
+        self._let_go()
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -11,7 +12,7 @@ from typing import Any, cast
 from redis.exceptions import RedisError, ResponseError
 
 from pyqless.errors import StoreRefused, StoreUnavailable
-from pyqless.storage.base import AsyncSubscription, Message, Subscription
+from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
 
 __all__ = ["AsyncRedisSubscription", "RedisSubscription"]
 
@@ -45,6 +46,28 @@ def _is_acknowledgement(event: dict[str, Any]) -> bool:
     return event["type"] in ("subscribe", "psubscribe")
 
 
+class _Acknowledgements:
+    """The store's answers to a subscription: one for each channel, and again whenever the connection is made anew."""
+
+    def __init__(self, channels: int) -> None:
+        self._channels = channels
+        self._seen = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the store has answered for each channel."""
+        return self._seen >= self._channels
+
+    def note(self, event: dict[str, Any]) -> Message | None:
+        """Take an event; gives the message in it, or ``GAP`` with the first answer after the opening ones."""
+        if event["type"] in _MESSAGES:
+            return _message(event)
+        if not _is_acknowledgement(event):
+            return None
+        self._seen += 1
+        return GAP if self.complete and self._seen % self._channels == 1 % self._channels else None
+
+
 def _no_answer() -> StoreUnavailable:
     return StoreUnavailable(f"the store has not answered the subscription for {_PATIENCE:g} s")
 
@@ -70,15 +93,24 @@ class RedisSubscription(Subscription):
     def __init__(self, client: Any, channels: tuple[str, ...]) -> None:
         self._pubsub = client.pubsub()
         self._closed = False
-        names, patterns = _split(channels)
+        #: held by whoever reads: closing the connection under a reader confuses redis-py
+        self._reading = threading.RLock()
+        self._acknowledgements = _Acknowledgements(len(channels))
+        try:
+            self._subscribe(*_split(channels))
+        except BaseException:
+            self._pubsub.close()
+            raise
+
+    def _subscribe(self, names: list[str], patterns: list[str]) -> None:
         if names:
             self._ask(self._pubsub.subscribe, *names)
         if patterns:
             self._ask(self._pubsub.psubscribe, *patterns)
-        wanted, end = len(channels), time.monotonic() + _PATIENCE
+        end = time.monotonic() + _PATIENCE
         # nothing that is published from now on may be missed
-        while wanted:
-            wanted -= _is_acknowledgement(self._answer(end))
+        while not self._acknowledgements.complete:
+            self._acknowledgements.note(self._answer(end))
 
     def _ask(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
@@ -98,50 +130,66 @@ class RedisSubscription(Subscription):
     def get(self, timeout: float | None = None) -> Message | None:
         """See ``Subscription.get``."""
         end = math.inf if timeout is None else time.monotonic() + timeout
-        while not self._closed:
-            left = max(0.0, end - time.monotonic())
-            event = self._ask(self._pubsub.get_message, timeout=min(left, _SLICE))
-            if event is not None and event["type"] in _MESSAGES:
-                return _message(event)
-            if left <= _SLICE and event is None:
-                break
+        with self._reading:
+            while not self._closed:
+                left = max(0.0, end - time.monotonic())
+                event = self._ask(self._pubsub.get_message, timeout=min(left, _SLICE))
+                if event is not None and (message := self._acknowledgements.note(event)):
+                    return message
+                if left <= _SLICE and event is None:
+                    break
         return None
 
     def drain(self) -> list[Message]:
         """See ``Subscription.drain``."""
-        self._ask(self._pubsub.ping)
-        messages, end = [], time.monotonic() + _PATIENCE
-        while (event := self._answer(end))["type"] not in _PONGS:
-            if event["type"] in _MESSAGES:
-                messages.append(_message(event))
-        return messages
+        with self._reading:
+            self._ask(self._pubsub.ping)
+            messages, end = [], time.monotonic() + _PATIENCE
+            while (event := self._answer(end))["type"] not in _PONGS:
+                if message := self._acknowledgements.note(event):
+                    messages.append(message)
+            return messages
 
     def close(self) -> None:
         """See ``Subscription.close``."""
         self._closed = True
-        self._pubsub.close()
+        if not self._reading.acquire(blocking=False):
+            # an answer ends the wait of whoever reads; without one it takes a moment longer
+            self._ask(self._pubsub.ping)
+            self._reading.acquire()
+        try:
+            self._pubsub.close()
+        finally:
+            self._reading.release()
 
 
 class AsyncRedisSubscription(AsyncSubscription):
     """As ``RedisSubscription``; ``open`` makes one."""
 
-    def __init__(self, pubsub: Any) -> None:
+    def __init__(self, pubsub: Any, channels: int) -> None:
         self._pubsub = pubsub
         self._closed = False
+        self._acknowledgements = _Acknowledgements(channels)
 
     @classmethod
     async def open(cls, client: Any, channels: tuple[str, ...]) -> AsyncRedisSubscription:
         """Subscribe; see ``RedisSubscription``."""
-        self = cls(client.pubsub())
-        names, patterns = _split(channels)
+        self = cls(client.pubsub(), len(channels))
+        try:
+            await self._subscribe(*_split(channels))
+        except BaseException:
+            await self._pubsub.aclose()
+            raise
+        return self
+
+    async def _subscribe(self, names: list[str], patterns: list[str]) -> None:
         if names:
             await self._ask(self._pubsub.subscribe, *names)
         if patterns:
             await self._ask(self._pubsub.psubscribe, *patterns)
-        wanted, end = len(channels), time.monotonic() + _PATIENCE
-        while wanted:
-            wanted -= _is_acknowledgement(await self._answer(end))
-        return self
+        end = time.monotonic() + _PATIENCE
+        while not self._acknowledgements.complete:
+            self._acknowledgements.note(await self._answer(end))
 
     async def _ask(
         self, method: Callable[..., Awaitable[Any]], *arguments: Any, **options: Any
@@ -165,8 +213,8 @@ class AsyncRedisSubscription(AsyncSubscription):
         while not self._closed:
             left = max(0.0, end - time.monotonic())
             event = await self._ask(self._pubsub.get_message, timeout=min(left, _SLICE))
-            if event is not None and event["type"] in _MESSAGES:
-                return _message(event)
+            if event is not None and (message := self._acknowledgements.note(event)):
+                return message
             if left <= _SLICE and event is None:
                 break
         return None

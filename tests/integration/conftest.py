@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Both clients, on a store in memory and on a real server: what holds for one must hold for all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+
+from pyqless import AsyncClient, Client
+
+T = TypeVar("T")
+
+_stores = count()
+
+
+@pytest.fixture(params=["memory", "redis"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """Repeat the test on both; the store is empty."""
+    if request.param == "memory":
+        return f"memory://integration-{next(_stores)}"
+    return str(request.getfixturevalue("one_redis_url"))
+
+
+@pytest.fixture(params=[Client, AsyncClient], ids=["sync", "async"])
+def kind(request: pytest.FixtureRequest) -> Any:
+    """Repeat the test with both clients."""
+    return request.param
+
+
+@pytest.fixture
+async def opened(store_url: str, kind: Any) -> AsyncIterator[Callable[..., Any]]:
+    """Open clients of the store, of the kind under test, that are closed in the end."""
+    clients: list[Any] = []
+
+    def open_client(**options: Any) -> Any:
+        clients.append(kind(store_url, **options))
+        return clients[-1]
+
+    yield open_client
+    for client in clients:
+        await got(client.close())
+
+
+@pytest.fixture
+def client(opened: Callable[..., Any]) -> Any:
+    """Give a client of either kind; what it gives goes through ``got``."""
+    return opened(worker_name="ann")
+
+
+async def got(value: Awaitable[T] | T) -> T:
+    """Take what either client gives, waited for or not."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def listed(values: Any) -> list[Any]:
+    """Take all that an iterator of either kind gives."""
+    if hasattr(values, "__aiter__"):
+        return [value async for value in values]
+    return list(values)
