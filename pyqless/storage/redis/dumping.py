@@ -4,56 +4,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["dump"]
+from pyqless.core.effects import Transition
+from pyqless.core.transaction import Transaction
+from pyqless.errors import StoreCorrupted
+
+__all__ = ["dump", "flush"]
+
+#: the read of a whole key, and what makes plain data of its reply, by type
+_READS: Final[dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]]] = {
+    "hash": (("HGETALL",), dict),
+    "list": (("LRANGE", 0, -1), list),
+    "set": (("SMEMBERS",), sorted),
+    "string": (("GET",), str),
+    "zset": (
+        ("ZRANGE", 0, -1, "WITHSCORES"),
+        lambda pairs: [[member, repr(score)] for member, score in pairs],
+    ),
+}
 
 
-def dump(client: Any, *, leave_out: str) -> dict[str, dict[str, Any]]:
+def dump(tx: Transaction) -> Transition[dict[str, dict[str, Any]]]:
     """
-    Read every key.
-
-    Args:
-        client: a redis-py client.
-        leave_out: the beginning of the names of keys to leave out.
+    Read every key but pyqless's own; nothing should change meanwhile.
 
     Returns:
         dict: by key its ``type`` and ``value``, in the form of the recorded traces.
+
+    Raises:
+        StoreCorrupted: a key is of a type that no storage here has.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for name in sorted(client.keys()):
-        key = _text(name)
-        if not key.startswith(leave_out):
-            kind = _text(client.type(name))
-            found[key] = {"type": kind, "value": _VALUES[kind](client, name)}
-    return found
+    (found,) = yield from tx.snapshot(("KEYS", "*"))
+    keys = sorted(key for key in found if not key.startswith(tx.keys.own))
+    if not keys:
+        return {}
+    kinds = yield from tx.snapshot(*(("TYPE", key) for key in keys))
+    for key, kind in zip(keys, kinds, strict=True):
+        if kind not in _READS:
+            raise StoreCorrupted(f"{key} is a {kind}", argument=key, value=kind)
+    wanted = [(key, kind, *_READS[kind]) for key, kind in zip(keys, kinds, strict=True)]
+    values = yield from tx.snapshot(*((name, key, *rest) for key, _, (name, *rest), _ in wanted))
+    return {
+        key: {"type": kind, "value": plain(value)}
+        for (key, kind, _, plain), value in zip(wanted, values, strict=True)
+    }
 
 
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-
-
-def _hash(client: Any, name: Any) -> dict[str, str]:
-    return {_text(field): _text(value) for field, value in client.hgetall(name).items()}
-
-
-def _sorted_set(client: Any, name: Any) -> list[list[str]]:
-    pairs = client.zrange(name, 0, -1, withscores=True)
-    return [[_text(member), repr(float(score))] for member, score in pairs]
-
-
-def _list(client: Any, name: Any) -> list[str]:
-    return [_text(value) for value in client.lrange(name, 0, -1)]
-
-
-def _set(client: Any, name: Any) -> list[str]:
-    return sorted(_text(member) for member in client.smembers(name))
-
-
-_VALUES: dict[str, Callable[[Any, Any], Any]] = {
-    "hash": _hash,
-    "zset": _sorted_set,
-    "list": _list,
-    "set": _set,
-    "string": lambda client, name: _text(client.get(name)),
-}
+def flush(tx: Transaction) -> Transition[None]:
+    """Delete everything; the transaction has no fence to write, so that nothing at all is left."""
+    yield from tx.snapshot(("FLUSHDB",))

@@ -152,7 +152,7 @@ class RedisStorage(Storage):
 
     def dump(self) -> dict[str, dict[str, Any]]:
         """See ``Storage.dump``."""
-        return dumping.dump(self.client(), leave_out=self.keys.own)
+        return self.run(dumping.dump)
 
     scans_one_instant = False
 
@@ -166,7 +166,7 @@ class RedisStorage(Storage):
 
     def flush(self) -> None:
         """See ``Storage.flush``."""
-        self.client().flushdb()
+        self.run(dumping.flush)
 
     def close(self) -> None:
         """See ``Storage.close``."""
