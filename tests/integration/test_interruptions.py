@@ -178,8 +178,9 @@ def test_an_interrupt_behind_each_packet(redis_url: str) -> None:
             if sent == last:
                 raise KeyboardInterrupt
 
+        with open_storage(redis_url) as others:
+            others.flush()
         with tapped(raise_once), open_storage(redis_url) as storage:
-            storage.flush()
             with pytest.raises(KeyboardInterrupt):
                 live(storage)
             assert run(storage, "put 6 me other K klass {} 0") == "K"
