@@ -14,8 +14,10 @@ from pyqless.client import (
     Client,
     Event,
     Job,
+    OnCommit,
     Queue,
     RecurringJob,
+    job,
 )
 from pyqless.errors import QlessError
 
@@ -23,6 +25,8 @@ __all__ = [  # noqa: RUF022 - in groups, as a reader wants them
     # the clients
     "AsyncClient",
     "Client",
+    # jobs that are functions
+    "job",
     # their handles
     "AsyncJob",
     "AsyncQueue",
@@ -31,6 +35,8 @@ __all__ = [  # noqa: RUF022 - in groups, as a reader wants them
     "Job",
     "Queue",
     "RecurringJob",
+    # with a database
+    "OnCommit",
     # what goes wrong
     "QlessError",
     "errors",

@@ -17,6 +17,8 @@ from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
 from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
+from pyqless.client.committing import OnCommit
+from pyqless.client.declaring import JobFunction, job
 from pyqless.client.events import Event
 from pyqless.client.options import JobOptions, OnConflict
 from pyqless.client.sync.client import Client
@@ -57,9 +59,11 @@ __all__ = [
     "Explanation",
     "Failure",
     "Job",
+    "JobFunction",
     "JobOptions",
     "JobPage",
     "Jobs",
+    "OnCommit",
     "OnConflict",
     "Queue",
     "QueueCounts",
@@ -75,4 +79,5 @@ __all__ = [
     "WorkerCounts",
     "WorkerJobs",
     "Workers",
+    "job",
 ]

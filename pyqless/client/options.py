@@ -11,29 +11,52 @@ from typing import Any, Final, TypedDict
 from pyqless.client import checks
 from pyqless.core.uniqueness import OnConflict
 
-__all__ = ["JobOptions", "OnConflict", "digest", "merged", "on_conflict"]
+__all__ = [
+    "JobOptions",
+    "OnConflict",
+    "PutOptions",
+    "RecurOptions",
+    "digest",
+    "merged",
+    "on_conflict",
+]
 
 _CONFLICTS: Final = ("replace", "keep", "error", "replace_if_done")
 
 
-class JobOptions(TypedDict, total=False):
+class _CommonOptions(TypedDict, total=False):
+    jid: str
+    priority: float
+    tags: Iterable[str]
+    retries: int
+
+
+class PutOptions(_CommonOptions, total=False):
+    """The options of ``Queue.put``."""
+
+    unique: bool
+    on_conflict: OnConflict
+    delay: float
+    depends: Iterable[str]
+    max_waiting: int
+
+
+class RecurOptions(_CommonOptions, total=False):
+    """The options of ``Queue.recur``."""
+
+    offset: float
+    backlog: int
+
+
+class JobOptions(PutOptions, RecurOptions, total=False):
     """
-    What ``default_job_options`` of a class may give; see ``Queue.put`` and ``Queue.recur``.
+    What ``default_job_options`` of a class may give.
 
     Each of them counts for the calls that take an option of that name.
     """
 
-    jid: str
-    unique: bool
-    on_conflict: OnConflict
-    priority: float
-    tags: Iterable[str]
-    delay: float
-    retries: int
-    depends: Iterable[str]
-    max_waiting: int
-    offset: float
-    backlog: int
+
+_KNOWN: Final = JobOptions.__optional_keys__
 
 
 def merged(klass: str | type, data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,8 +73,8 @@ def merged(klass: str | type, data: Any, given: Mapping[str, Any]) -> dict[str, 
     if defaults is None:
         return dict(given)
     found = defaults(data)
-    if not isinstance(found, Mapping) or not found.keys() <= JobOptions.__annotations__.keys():
-        known = ", ".join(JobOptions.__annotations__)
+    if not isinstance(found, Mapping) or not found.keys() <= _KNOWN:
+        known = ", ".join(sorted(_KNOWN))
         checks.refuse("default_job_options", found, f"must give a mapping of {known}")
     return {name: found.get(name) if value is None else value for name, value in given.items()}
 

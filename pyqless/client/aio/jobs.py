@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, JobView, TrackedJobs
@@ -96,6 +97,23 @@ class AsyncJobs:
 
 class AsyncJob(JobView["AsyncClient"]):
     """As ``Job``."""
+
+    @classmethod
+    async def build(
+        cls,
+        klass: str | type,
+        data: Any = None,
+        *,
+        queue: str = "test",
+        worker_name: str = "test",
+        **options: Unpack[PutOptions],
+    ) -> AsyncJob:
+        """As ``Job.build``."""
+        from pyqless.client.aio.client import AsyncClient  # noqa: PLC0415 - each needs the other
+
+        client = AsyncClient("memory://", worker_name=worker_name)
+        jid = await client.queues[queue].put(klass, data, **options)
+        return await client.queues[queue].pop() or await client.jobs[jid]
 
     # -- in hand ------------------------------------------------------------------------------
 

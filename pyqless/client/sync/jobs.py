@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, JobView, TrackedJobs
@@ -130,6 +131,30 @@ class Jobs:
 
 class Job(JobView["Client"]):
     """A job, to work on and to look at."""
+
+    @classmethod
+    def build(
+        cls,
+        klass: str | type,
+        data: Any = None,
+        *,
+        queue: str = "test",
+        worker_name: str = "test",
+        **options: Unpack[PutOptions],
+    ) -> Job:
+        """
+        Make a job for a test, in a store in memory of its own, in hand as if just popped.
+
+        Its data goes through JSON, as in production, and its calls work: ``job.client`` has the store.
+
+        Args:
+            options: of ``Queue.put``; a job with a delay or dependencies is not in hand.
+        """
+        from pyqless.client.sync.client import Client  # noqa: PLC0415 - each needs the other
+
+        client = Client("memory://", worker_name=worker_name)
+        jid = client.queues[queue].put(klass, data, **options)
+        return client.queues[queue].pop() or client.jobs[jid]
 
     # -- in hand ------------------------------------------------------------------------------
 

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Functions that are jobs: declared by a decorator, called as they are, and put into a queue by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, overload
+
+from pyqless.client import checks
+from pyqless.client.aio.client import AsyncClient
+from pyqless.client.arguments import Arguments
+from pyqless.client.options import PutOptions, RecurOptions
+from pyqless.client.orders import AsyncOrder, Order, Recurrence
+from pyqless.client.sync.client import Client
+
+__all__ = ["JobFunction", "job"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: a client, or what gives one when the first job is put
+Source: TypeAlias = Client | Callable[[], Client]
+
+
+class JobFunction(Generic[P, R]):
+    """
+    A function that is a job; ``job`` makes one. To call it is to call the function, here and now.
+
+    Attributes:
+        klass_name: the name under which workers find it.
+        queue_name: where it is put.
+        heartbeat: every how many seconds its worker should renew the lock; None: as the worker likes.
+    """
+
+    #: the function's own
+    __name__: str
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        klass_name: str,
+        queue_name: str,
+        heartbeat: float | None,
+        source: Source | None,
+        options: PutOptions,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.klass_name = klass_name
+        self.queue_name = queue_name
+        self.heartbeat = heartbeat
+        self._function = function
+        self._source = source
+        self._options = options
+        self._arguments = Arguments(function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<JobFunction {self.klass_name} in {self.queue_name!r}>"
+
+    def process(self, job: Any) -> R:
+        """
+        Do what a job says: call the function with the arguments in its data. Workers call this.
+
+        Raises:
+            DataMismatch: the arguments do not fit, or one is not of the type it is annotated with.
+        """
+        args, kwargs = self._arguments.call(job.data)
+        return self._function(*args, **kwargs)
+
+    # -- putting it into its queue ------------------------------------------------------------
+
+    def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """
+        Put a job that makes this call.
+
+        Returns:
+            str: the jid.
+
+        Raises:
+            InvalidArgument: JSON cannot say an argument, or there is no client to put it with.
+        """
+        return self.options().put(*args, **kwargs)
+
+    def options(self, **options: Unpack[PutOptions]) -> Order[P]:
+        """Choose options of ``Queue.put`` for a job: ``resize.options(jid="a").put("a.png")``."""
+        return Order(self._client(), self, options)
+
+    def delay(self, seconds: float) -> Order[P]:
+        """Let a job wait before it may run: ``resize.delay(60).put("a.png")``."""
+        return self.options().delay(seconds)
+
+    def at(self, moment: Any) -> Order[P]:
+        """
+        Let a job wait until a moment.
+
+        Args:
+            moment: a datetime with a time zone, a date (its first moment, UTC), or Unix time in seconds.
+        """
+        return self.options().at(moment)
+
+    def recur(self, interval: float, **options: Unpack[RecurOptions]) -> Recurrence[P, str]:
+        """Let a job be made every so many seconds: ``tidy.recur(3600, jid="tidy").put()``."""
+        return self.options().recur(interval, **options)
+
+    @overload
+    def on(self, client: Client) -> Order[P]: ...
+
+    @overload
+    def on(self, client: AsyncClient) -> AsyncOrder[P]: ...
+
+    def on(self, client: Client | AsyncClient) -> Order[P] | AsyncOrder[P]:
+        """Choose the client to put it with: ``await resize.on(client).put("a.png")``."""
+        if isinstance(client, AsyncClient):
+            return AsyncOrder(client, self, {})
+        return Order(client, self, {})
+
+    def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The data of a job that makes a call; see ``Arguments.data``."""
+        return self._arguments.data(args, kwargs)
+
+    @property
+    def defaults(self) -> PutOptions:
+        """The options of each of its jobs, unless others are chosen."""
+        return self._options
+
+    def _client(self) -> Client:
+        client = self._source
+        if client is None:
+            fault = "is missing: give job() one, or call on(client)"
+            checks.refuse("client", self.klass_name, fault)
+        return client if isinstance(client, Client) else client()
+
+
+def job(
+    *,
+    queue: str,
+    name: str | None = None,
+    client: Source | None = None,
+    retries: int | None = None,
+    tags: Iterable[str] | None = None,
+    priority: float | None = None,
+    heartbeat: float | None = None,
+) -> Callable[[Callable[P, R]], JobFunction[P, R]]:
+    """
+    Declare a function to be a job.
+
+    Args:
+        queue: where it is put.
+        name: under which workers find it; ``module.function`` unless given.
+        client: to put it with, or a function that gives one when it is needed.
+        retries: how often it may be tried again; 5 unless given.
+        tags: of each of its jobs.
+        priority: the greater goes first; 0 unless given.
+        heartbeat: every how many seconds its worker should renew the lock, above 0.
+
+    Returns:
+        a decorator, that makes a ``JobFunction``.
+
+    Raises:
+        InvalidArgument: an argument is no good, or no worker would find the function.
+    """
+    given: dict[str, Any] = {
+        "retries": checks.optional(checks.whole, "retries", retries),
+        "tags": checks.optional(checks.names, "tags", tags),
+        "priority": checks.optional(checks.number, "priority", priority),
+    }
+    options: Any = {option: value for option, value in given.items() if value is not None}
+
+    def declare(function: Callable[P, R]) -> JobFunction[P, R]:
+        return JobFunction(
+            function,
+            klass_name=_name_of(function) if name is None else checks.name("name", name),
+            queue_name=checks.name("queue", queue),
+            heartbeat=checks.optional(checks.positive, "heartbeat", heartbeat),
+            source=client,
+            options=options,
+        )
+
+    return declare
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    if "<locals>" in function.__qualname__:
+        fault = "is defined inside a function, where no worker finds it; give it a name"
+        checks.refuse("function", function, fault)
+    return f"{function.__module__}.{function.__qualname__}"

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Jobs that are put when a database transaction commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyqless
+from pyqless import Client, OnCommit
+from pyqless.errors import InvalidArgument
+
+
+@pyqless.job(queue="mail", priority=3)
+def greet(name: str) -> None:
+    """Greet somebody."""
+
+
+def waiting(client: Client) -> list[Any]:
+    return sorted(job.data for job in client.queues["mail"].all())
+
+
+def test_a_job_is_put_when_the_hook_is_called(client: Client) -> None:
+    hooks: list[Callable[[], None]] = []
+    puts = OnCommit(client, hooks.append)
+
+    jid = puts.put("mail", "Send", {"n": 1}, tags=["t"])
+    other = puts.call(greet, "ann")
+    assert waiting(client) == []
+
+    for hook in hooks:
+        hook()
+    assert client.jobs[jid].tags == ["t"]
+    assert client.jobs[other].data == {"name": "ann"}
+    assert client.jobs[other].priority == 3
+
+
+def test_what_is_no_good_is_refused_before_the_commit(client: Client) -> None:
+    hooks: list[Callable[[], None]] = []
+    for call in (
+        lambda: OnCommit(client, hooks.append).put("mail", "Send", delay=-1),
+        lambda: OnCommit(client, None),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidArgument):
+            call()
+    assert hooks == []
+
+
+# -- SQLAlchemy -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def session() -> Iterator[Any]:
+    orm = pytest.importorskip("sqlalchemy.orm")
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine("sqlite://")
+    with orm.Session(engine) as session:
+        yield session
+    engine.dispose()
+
+
+def begin(session: Any) -> None:
+    """Let the session open a transaction."""
+    session.connection()
+
+
+def test_a_session_that_commits_puts(client: Client, session: Any) -> None:
+    puts = OnCommit.of_session(client, session)
+    for number in (1, 2):
+        begin(session)
+        puts.put("mail", "Send", number)
+        assert waiting(client) == list(range(1, number))
+        session.commit()
+        assert waiting(client) == list(range(1, number + 1))
+    session.commit()
+    assert waiting(client) == [1, 2]
+
+
+def test_a_session_that_is_rolled_back_drops(client: Client, session: Any) -> None:
+    puts = OnCommit.of_session(client, session)
+    begin(session)
+    puts.put("mail", "Send", 1)
+    session.rollback()
+    begin(session)
+    OnCommit.of_session(client, session).put("mail", "Send", 2)
+    session.commit()
+    assert waiting(client) == [2]
+
+
+def test_a_savepoint_that_is_rolled_back_drops_its_own(client: Client, session: Any) -> None:
+    puts = OnCommit.of_session(client, session)
+    begin(session)
+    puts.put("mail", "Send", "outer")
+    with session.begin_nested():
+        puts.put("mail", "Send", "released")
+    assert waiting(client) == []
+    savepoint = session.begin_nested()
+    puts.put("mail", "Send", "dropped")
+    savepoint.rollback()
+    puts.put("mail", "Send", "after")
+    assert waiting(client) == []
+    session.commit()
+    assert waiting(client) == ["after", "outer", "released"]
+
+
+def test_a_released_savepoint_goes_with_what_is_around_it(client: Client, session: Any) -> None:
+    puts = OnCommit.of_session(client, session)
+    begin(session)
+    with session.begin_nested():
+        puts.put("mail", "Send", "released")
+    session.rollback()
+    begin(session)
+    session.commit()
+    assert waiting(client) == []
+
+
+def test_a_session_that_is_closed_drops(client: Client, session: Any) -> None:
+    puts = OnCommit.of_session(client, session)
+    begin(session)
+    puts.put("mail", "Send", 1)
+    session.close()
+    begin(session)
+    session.commit()
+    assert waiting(client) == []
+
+
+# -- Django -----------------------------------------------------------------------------------
+
+
+def test_django_puts_on_commit(client: Client, tmp_path: Path) -> None:
+    django = pytest.importorskip("django")
+    from django.conf import settings  # noqa: PLC0415 - only where it is installed
+    from django.db import connection, transaction  # noqa: PLC0415
+
+    database = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(tmp_path / "db")}
+    settings.configure(DATABASES={"default": database})
+    django.setup()
+    puts = OnCommit(client, transaction.on_commit)
+
+    with transaction.atomic():
+        puts.put("mail", "Send", 1)
+        assert waiting(client) == []
+    assert waiting(client) == [1]
+    with transaction.atomic():
+        puts.put("mail", "Send", 2)
+        transaction.set_rollback(True)
+    assert waiting(client) == [1]
+    connection.close()

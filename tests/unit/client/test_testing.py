@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Help for tests of jobs: a job without a store, a clock, and queues that are done here and now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pyqless
+from pyqless import AsyncClient, AsyncJob, Client, Job
+from pyqless.errors import InvalidArgument, JobLost
+from pyqless.testing import Clock, drain, drain_async
+
+ran: list[Any] = []
+
+
+class Sum:
+    """A class whose method runs its jobs."""
+
+    @staticmethod
+    def process(job: Any) -> None:
+        ran.append(sum(job.data))
+
+
+class Chain:
+    """A class with a method for a queue of its own."""
+
+    @staticmethod
+    def first(job: Any) -> None:
+        ran.append("first")
+        job.complete("second")
+
+    @staticmethod
+    def second(job: Any) -> None:
+        ran.append("second")
+
+
+@pyqless.job(queue="q")
+def add(left: int, right: int) -> None:
+    ran.append(left + right)
+
+
+@pyqless.job(queue="q")
+async def add_later(left: int, right: int) -> None:
+    ran.append(left + right)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    ran.clear()
+
+
+def test_a_job_can_be_built_without_a_store() -> None:
+    job = Job.build("Send", {"to": ("ann", "bob")}, tags=["t"], retries=0, queue="mail")
+    assert (job.klass_name, job.queue_name, job.state) == ("Send", "mail", "running")
+    assert job.data == {"to": ["ann", "bob"]}
+    job.data["n"] = 1
+    assert job.heartbeat() == job.expires_at
+    assert job.complete("next") == "waiting"
+    assert job.client.jobs[job.jid].data == {"to": ["ann", "bob"], "n": 1}
+    assert Job.build("Send", delay=5).state == "scheduled"
+    with pytest.raises(InvalidArgument):
+        Job.build("Send", {1, 2})
+
+
+async def test_a_job_for_asyncio_can_be_built() -> None:
+    job = await AsyncJob.build("Send", [1])
+    assert await job.complete() == "complete"
+    assert (await AsyncJob.build("Send", delay=5)).state == "scheduled"
+
+
+def test_a_clock_stands_until_it_is_moved() -> None:
+    clock = Clock(5.0)
+    assert (clock(), clock()) == (5.0, 5.0)
+    clock.move(2.5)
+    assert repr(clock) == "<Clock at 7.500>"
+
+
+def test_queues_are_done_here_and_now(client: Client) -> None:
+    client.queues["q"].put(Sum, [1, 2], priority=1)
+    add.on(client).put(3, 4)
+    client.queues["first"].put(Chain)
+    client.queues["q"].put("other", "x", priority=-1)
+
+    jobs = drain(client, code={"other": lambda job: ran.append(job.data)})
+
+    assert ran == ["first", 3, 7, "x", "second"]
+    assert [job.state for job in jobs] == ["waiting"] + ["complete"] * 4
+    assert client.queues["q"].length() == 0
+
+
+def test_only_the_queues_named_are_done(client: Client) -> None:
+    client.queues["q"].put(Sum, [1, 2])
+    client.queues["p"].put(Sum, [3])
+    drain(client, "p")
+    assert ran == [3]
+
+
+def test_a_clock_is_moved_to_what_is_delayed(url: str) -> None:
+    clock = Clock(1000.0)
+    with Client(url, clock=clock) as client:
+        client.queues["q"].put(Sum, [1], delay=60)
+        client.queues["q"].recur(Sum, [2], 100, offset=100)
+        client.queues["q"].put(Sum, [3], delay=5000)
+        drain(client)
+        assert ran == []
+        drain(client, clock=clock, seconds=250)
+        assert ran == [1, 2, 2]
+        assert clock.now == 1200.0
+
+
+def test_what_a_job_raises_comes_out(client: Client) -> None:
+    client.queues["q"].put(Sum, ["a"])
+    with pytest.raises(TypeError):
+        drain(client)
+
+
+@pytest.mark.parametrize("klass", ["nowhere.Nothing", "pyqless.__all__", "nothing"])
+def test_code_that_is_not_there_is_told(client: Client, klass: str) -> None:
+    client.queues["q"].put(klass)
+    with pytest.raises(InvalidArgument) as caught:
+        drain(client)
+    assert caught.value.argument == "klass"
+
+
+async def test_queues_are_done_for_asyncio(url: str) -> None:
+    clock = Clock(1000.0)
+    async with AsyncClient(url, clock=clock) as client:
+        await add.on(client).put(1, 2)
+        await add_later.on(client).delay(5).put(3, 4)
+        await drain_async(client)
+        assert ran == [3]
+        jobs = await drain_async(client, "q", clock=clock, seconds=10)
+        assert ran == [3, 7]
+        assert [job.state for job in jobs] == ["complete"]
+
+
+def test_a_job_that_is_lost_meanwhile_is_an_error(client: Client, bob: Client) -> None:
+    def steal(job: Any) -> None:
+        bob.jobs[job.jid].timeout()
+        bob.queues["q"].pop()
+
+    client.queues["q"].put("k")
+    with pytest.raises(JobLost) as caught:
+        drain(client, code={"k": steal})
+    assert caught.value.owner == "bob"
