@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""
+The types of the public surface, pinned: this file is checked, and never run.
+
+It is checked by mypy with everything else, and by pyright: ``pyright tests/typing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import assert_type
+
+import pyqless
+from pyqless import AsyncClient, AsyncJob, Client, Event, Job, OnCommit, Queue
+from pyqless.client import (
+    AsyncConsumer,
+    Consumer,
+    Explanation,
+    JobFunction,
+    JobPage,
+    QueueCounts,
+    Statistics,
+    Swept,
+    Tagged,
+    TrackedJobs,
+    WorkerCounts,
+    WorkerJobs,
+)
+from pyqless.client.orders import AsyncOrder, Order, Recurrence
+
+
+@dataclass
+class Mail:
+    to: str
+
+
+@pyqless.job(queue="mail", retries=3, tags=["mail"], priority=1, heartbeat=30)
+def send(to: str, *, copies: int = 1) -> bool:
+    return bool(to) and copies > 0
+
+
+async def declared(client: Client, aio: AsyncClient) -> None:
+    assert_type(send("ann", copies=2), bool)
+    assert_type(send.put("ann", copies=2), str)
+    assert_type(send.delay(5).put("ann"), str)
+    assert_type(send.at(datetime.now(UTC)).put("ann"), str)
+    assert_type(send.recur(60, offset=5).put("ann"), str)
+    assert_type(send.options(jid="a", unique=False, on_conflict="keep").put("ann"), str)
+    assert_type(send.on(client).put("ann"), str)
+    assert_type(await send.on(aio).delay(5).put("ann"), str)
+    assert_type(await send.on(aio).recur(60).put("ann"), str)
+    assert_type(OnCommit(client, print).call(send, "ann", copies=2), str)
+
+
+def refused(client: Client) -> None:
+    send(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    send.put()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    send.put("ann", copies="two")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    send.delay(5).put(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    send.options(colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    client.queues["q"].put("k", on_conflict="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client.events("everything")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def blocking(client: Client) -> None:
+    queue = client.queues["q"]
+    assert_type(queue, Queue)
+    assert_type(queue.put("k", Mail("ann")), str)
+    assert_type(queue.pop(), Job | None)
+    assert_type(queue.pop(timeout=5), Job | None)
+    assert_type(queue.pop(5, timeout=5), list[Job])
+    assert_type(queue.peek(5), list[Job])
+    assert_type(queue.counts(), QueueCounts)
+    assert_type(queue.stats(), Statistics)
+    assert_type(queue.all(), Iterator[Job])
+    assert_type(queue.purge("waiting", dry_run=True), Swept)
+    assert_type(queue.heartbeat, float | None)
+    assert_type(client.consumer("q"), Consumer)
+    assert_type(client.jobs["a"], Job)
+    assert_type(client.jobs.get("a"), Job | None)
+    assert_type(client.jobs.failed(), dict[str, int])
+    assert_type(client.jobs.failed("g"), JobPage[Job])
+    assert_type(client.jobs.tracked(), TrackedJobs[Job])
+    assert_type(client.jobs.tagged("t"), Tagged)
+    assert_type(client.jobs.explain("a"), Explanation)
+    assert_type(client.jobs["a"].data_as(Mail), Mail)
+    assert_type(client.jobs["a"].complete(), str)
+    assert_type(client.recurring["r"].next_run(), float | None)
+    assert_type(client.workers.counts(), list[WorkerCounts])
+    assert_type(client.workers["w"], WorkerJobs)
+    with client.events("log") as events:
+        assert_type(events.get(5), Event | None)
+
+
+async def waiting(client: AsyncClient) -> None:
+    queue = client.queues["q"]
+    assert_type(await queue.put("k", Mail("ann")), str)
+    assert_type(await queue.pop(timeout=5), AsyncJob | None)
+    assert_type(await queue.pop(5), list[AsyncJob])
+    assert_type(queue.all(), AsyncIterator[AsyncJob])
+    assert_type(await queue.delete(dry_run=True), Swept)
+    assert_type(client.consumer("q"), AsyncConsumer)
+    assert_type(await client.jobs["a"], AsyncJob)
+    assert_type(await client.jobs.failed("g"), JobPage[AsyncJob])
+    assert_type((await client.jobs["a"]).data_as(list[Mail]), list[Mail])
+    async for job in client.jobs.all():
+        assert_type(job, AsyncJob)
+
+
+def orders(client: Client, aio: AsyncClient, function: JobFunction[[int], str]) -> None:
+    assert_type(function.on(client), Order[[int]])
+    assert_type(function.on(aio), AsyncOrder[[int]])
+    assert_type(function.recur(5), Recurrence[[int], str])
