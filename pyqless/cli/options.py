@@ -13,8 +13,8 @@ from pyqless.storage.urls import SCHEMES
 __all__ = ["URL_HELP", "AsJson", "Namespace", "server_url", "store_url"]
 
 URL_HELP: Final = (
-    "Of the store: redis://, rediss://, unix://, fakeredis:// or memory://; with user and password"
-    " as in redis://USER:PASSWORD@HOST:PORT/DATABASE."
+    "Of the store: redis://, rediss://, unix://, sqlite:///PATH, fakeredis:// or memory://; with user"
+    " and password as in redis://USER:PASSWORD@HOST:PORT/DATABASE."
 )
 
 Namespace: TypeAlias = Annotated[

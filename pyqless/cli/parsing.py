@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""What arguments mean: data as JSON, spans of time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import typer
+
+__all__ = ["json_data", "span"]
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def json_data(text: str, hint: str = "DATA") -> Any:
+    """
+    Read JSON.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"is no JSON: {error}", param_hint=hint) from error
+
+
+def span(text: str | None) -> float | None:
+    """
+    Read a span such as ``90``, ``15m``, ``2h``, ``7d``, in seconds; for typer's ``callback``, too.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    if text is None:
+        return None
+    figures, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(figures) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise typer.BadParameter(f"{text!r} is no span such as 90, 15m, 2h or 7d")
+    return seconds

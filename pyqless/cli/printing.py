@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""How answers are printed: tables with colour on a terminal, plain columns elsewhere, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["age", "clean", "day_time", "number", "say", "say_json", "say_line", "show", "stepwise"]
+
+T = TypeVar("T")
+
+#: seconds, and the letter that stands for them
+_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"))
+
+_STYLES: Final = {
+    "running": "green",
+    "complete": "dim",
+    "failed": "bold red",
+    "stalled": "yellow",
+    "paused": "yellow",
+}
+
+
+def clean(value: Any) -> str:
+    """A value as text of one line; what would steer a terminal is shown, not sent."""
+    return "".join(
+        character
+        if character.isprintable()
+        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in str(value)
+    )
+
+
+def number(value: float) -> str:
+    """A number as people write it: no fraction where there is none."""
+    return f"{value:g}" if abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def age(seconds: float) -> str:
+    """A span in its largest unit: ``59s``, ``3m``, ``2h``, ``9d``."""
+    size, unit = next((pair for pair in _UNITS if seconds >= pair[0]), (1, "s"))
+    return f"{seconds / size:.0f}{unit}"
+
+
+def day_time(moment: float) -> str:
+    """A moment, Unix time in seconds, on the clock of this place."""
+    from datetime import datetime
+
+    return f"{datetime.fromtimestamp(moment).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def say(text: str) -> None:
+    """Print an answer for people."""
+    typer.echo(clean(text))
+
+
+def say_json(value: Any) -> None:
+    """Print one document."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=list))
+
+
+def say_line(value: Any) -> None:
+    """Print one line of a stream of documents, and at once."""
+    # click flushes what it prints
+    typer.echo(json.dumps(value, ensure_ascii=False, default=list))
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table, with its head on a terminal and plainly elsewhere; an empty one is nothing."""
+    texts = [[clean(cell) for cell in row] for row in rows]
+    console = Console(highlight=False)
+    if not texts:
+        return
+    if console.is_terminal:
+        console.print(table(columns, texts))
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
+    for row in (columns, *texts):
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(padded).rstrip())
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table for a terminal."""
+    drawn = Table(*columns, box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for row in rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    return drawn
+
+
+def stepwise(items: Sequence[T], doing: str) -> Iterable[T]:
+    """Go through much work, with a bar on a terminal."""
+    console = Console(stderr=True)
+    return track(
+        items, doing, console=console, transient=True, disable=not console.is_terminal or not items
+    )
