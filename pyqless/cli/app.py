@@ -12,7 +12,18 @@ import typer
 from redis import RedisError
 
 from pyqless import __version__
-from pyqless.cli import conformance, doctor, moving, worker
+from pyqless.cli import (
+    acting,
+    conformance,
+    doctor,
+    jobs,
+    marks,
+    moving,
+    putting,
+    queues,
+    recurring,
+    worker,
+)
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, QlessError
 
@@ -24,6 +35,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback is for a fault of ours, and then in full
     epilog="Exit status: 0 done, or yes; 1 not done, or no; 2 wrong usage.",
 )
+app.command("put")(putting.put)
+app.command("pop")(putting.pop)
+app.command("peek")(putting.peek)
+app.command("jobs")(jobs.jobs)
+app.command("job")(jobs.job)
+app.command("queues")(queues.queues)
+app.add_typer(queues.app, name="queue")
+app.command("failed")(jobs.failed)
+app.command("retry")(acting.retry)
+app.command("unfail")(acting.unfail)
+app.command("cancel")(acting.cancel)
+app.command("move")(acting.move)
+app.add_typer(marks.tag_app, name="tag")
+app.add_typer(marks.track_app, name="track")
+app.add_typer(recurring.app, name="recur")
+app.command("stats")(queues.stats)
 app.command("doctor")(doctor.doctor)
 app.command("dump")(moving.dump)
 app.command("load")(moving.load)

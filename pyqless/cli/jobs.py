@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless jobs``, ``pyqless job`` and ``pyqless failed``: looks at jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from pyqless.cli.job_texts import document, show_jobs
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.parsing import span
+from pyqless.cli.printing import clean, day_time, number, say, say_json, show
+from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
+from pyqless.cli.store import Url, looking
+from pyqless.client import Explanation, Job
+
+__all__ = ["failed", "job", "jobs"]
+
+_Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many jobs at most.")]
+
+
+def jobs(
+    *,
+    queue: InQueue = None,
+    state: InState = None,
+    group: Group = None,
+    klass: Klass = None,
+    tag: Tag = None,
+    older_than: Age = None,
+    limit: _Limit = 50,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """List jobs, those that fit all filters given: of queues first, then failed ones, then complete ones."""
+    span(older_than)
+    selection = Selection(queue, state, group, klass, tag, older_than)
+    with looking(url, namespace) as client:
+        found = list(islice(selection.jobs(client), limit))
+        show_jobs(found, client.storage.clock(), as_json=as_json)
+
+
+def job(
+    jid: Annotated[str, typer.Argument(metavar="JID", help="The job's id.")],
+    *,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """
+    Show a job whole: its fields, its history, and why it is not running.
+
+    The exit status is 1 if there is none.
+    """
+    with looking(url, namespace) as client:
+        found = client.jobs[jid]
+        explanation = found.explain()
+    if as_json:
+        say_json({**document(found), "explanation": explanation._asdict()})
+        return
+    for line in _lines(found, explanation):
+        say(line)
+
+
+def _lines(found: Job, explanation: Explanation) -> Iterator[str]:
+    fields = document(found)
+    history = fields.pop("history", [])
+    yield f"{'why':18}{explanation.text}"
+    for name, value in fields.items():
+        if value not in (None, "", [], 0.0) or name == "priority":
+            yield f"{name:18}{_value(name, value)}"
+    for entry in history:
+        rest = {key: value for key, value in entry.items() if key not in ("when", "what")}
+        told = " ".join(f"{key}={value}" for key, value in rest.items())
+        yield f"{day_time(entry.get('when', 0))}  {entry.get('what', '')} {told}".rstrip()
+
+
+def _value(name: str, value: Any) -> str:
+    if name == "expires":
+        return day_time(value)
+    if name == "failure":
+        return f"{value['group']}: {value['message']}"
+    if isinstance(value, bool | str):
+        return str(value)
+    return (
+        number(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
+    )
+
+
+def failed(
+    group: Annotated[
+        str | None,
+        typer.Argument(metavar="GROUP", help="Of which the jobs are wanted.", show_default=False),
+    ] = None,
+    *,
+    limit: _Limit = 25,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """Count failed jobs by group, or list those of a group, the last one that failed first."""
+    with looking(url, namespace) as client:
+        if group is None:
+            _show_groups(client.jobs.failed(), as_json=as_json)
+            return
+        page = client.jobs.failed(group, 0, limit)
+    if as_json:
+        say_json({"total": page.total, "jobs": [document(found) for found in page.jobs]})
+        return
+    show(("jid", "queue", "class", "when", "message"), (_failure(found) for found in page.jobs))
+
+
+def _show_groups(groups: dict[str, int], *, as_json: bool) -> None:
+    if as_json:
+        say_json(groups)
+        return
+    show(("group", "jobs"), groups.items())
+
+
+def _failure(found: Job) -> tuple[str, ...]:
+    fields = document(found)
+    if "error" in fields or fields["failure"] is None:
+        return (found.jid, "", "", "", fields.get("error", ""))
+    failure = fields["failure"]
+    # a traceback ends with what went wrong
+    last = clean(failure["message"].strip().rpartition("\n")[2])
+    return (found.jid, fields["queue"], fields["klass"], day_time(failure["when"]), last)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless recur ...``: jobs that are made every so often."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from pyqless.cli.job_texts import recurring_document
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.parsing import json_data, span
+from pyqless.cli.printing import day_time, number, say, say_json, show
+from pyqless.cli.store import Url, changing, looking
+from pyqless.client import Client, RecurringJob
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Make jobs every so often.")
+
+_Jid: TypeAlias = Annotated[str, typer.Argument(metavar="JID", help="The recurring job's id.")]
+_Every: TypeAlias = Annotated[
+    str, typer.Argument(metavar="SPAN", help="From one job to the next: 90 (seconds), 15m, 2h, 7d.")
+]
+_Priority: TypeAlias = Annotated[
+    float | None, typer.Option("--priority", "-p", help="Of each job; the greater goes first.")
+]
+_Retries: TypeAlias = Annotated[
+    int | None, typer.Option("--retries", help="How often each job may be tried again.")
+]
+_Backlog: TypeAlias = Annotated[
+    int | None, typer.Option("--backlog", help="How many overdue jobs are caught up; 0: all.")
+]
+
+
+@app.command()
+def put(
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="Where the jobs are made.")],
+    klass: Annotated[
+        str, typer.Argument(metavar="CLASS", help="What is to run, as the workers know it.")
+    ],
+    every: _Every,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The jobs' data as JSON.")] = "{}",
+    *,
+    offset: Annotated[
+        float | None, typer.Option("--offset", min=0, help="Seconds until the first job.")
+    ] = None,
+    jid: Annotated[
+        str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
+    ] = None,
+    priority: _Priority = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="A tag; may be repeated.")
+    ] = None,
+    retries: _Retries = None,
+    backlog: _Backlog = None,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """Make a job every so often, and print the jid; a recurring job of the same jid is replaced."""
+    seconds = span(every) or 0.0
+    with changing(url, namespace) as client:
+        done = client.queues[queue].recur(
+            klass,
+            json_data(data),
+            seconds,
+            offset=offset,
+            jid=jid,
+            priority=priority,
+            tags=tags,
+            retries=retries,
+            backlog=backlog,
+        )
+    if as_json:
+        say_json({"jid": done, "queue": queue})
+    else:
+        say(done)
+
+
+@app.command("list")
+def list_(
+    queue: Annotated[
+        str | None, typer.Argument(metavar="QUEUE", help="Only of this one.", show_default=False)
+    ] = None,
+    *,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """List recurring jobs, of each queue the one due first at the head."""
+    with looking(url, namespace) as client:
+        found = _found(client, queue)
+        documents = [_document(job) for job in found]
+    if as_json:
+        say_json(documents)
+        return
+    columns = ("jid", "queue", "class", "every", "next", "made")
+    show(columns, map(_row, documents))
+
+
+def _found(client: Client, queue: str | None) -> list[RecurringJob]:
+    counted = {counts.name: counts.recurring for counts in client.queues.counts()}
+    names = counted if queue is None else [queue]
+    jids = [
+        jid for name in names for jid in client.queues[name].recurring(0, counted.get(name) or 1)
+    ]
+    jobs = (client.recurring.get(jid) for jid in jids)
+    return [job for job in jobs if job is not None]
+
+
+def _document(job: RecurringJob) -> dict[str, Any]:
+    return {**recurring_document(job), "next": job.next_run()}
+
+
+def _row(fields: dict[str, Any]) -> tuple[str, ...]:
+    due = "" if fields["next"] is None else day_time(fields["next"])
+    every = f"{number(fields['interval'])} s"
+    return (fields["jid"], fields["queue"], fields["klass"], every, due, str(fields["count"]))
+
+
+@app.command("show")
+def show_one(
+    jid: _Jid, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
+    """Show a recurring job whole. The exit status is 1 if there is none."""
+    with looking(url, namespace) as client:
+        fields = _document(client.recurring[jid])
+    if as_json:
+        say_json(fields)
+        return
+    for name, value in fields.items():
+        say(f"{name:12}{day_time(value) if name == 'next' and value else value}")
+
+
+@app.command()
+def update(
+    jid: _Jid,
+    *,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            "--every", metavar="SPAN", help="From one job to the next: 90 (seconds), 15m."
+        ),
+    ] = None,
+    klass: Annotated[str | None, typer.Option("--class", "-k", help="What is to run.")] = None,
+    data: Annotated[str | None, typer.Option("--data", help="The jobs' data as JSON.")] = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", "-q", help="Where the jobs are made from now on.")
+    ] = None,
+    priority: _Priority = None,
+    retries: _Retries = None,
+    backlog: _Backlog = None,
+    url: Url = None,
+    namespace: Namespace = "ql",
+) -> None:
+    """Change what is given, for the jobs that will be made."""
+    changed: dict[str, Any] = {} if data is None else {"data": json_data(data, "--data")}
+    seconds = span(every)
+    with changing(url, namespace) as client:
+        client.recurring[jid].update(
+            klass=klass,
+            queue=queue,
+            interval=seconds,
+            priority=priority,
+            retries=retries,
+            backlog=backlog,
+            **changed,
+        )
+
+
+@app.command()
+def cancel(
+    jids: Annotated[list[str], typer.Argument(metavar="JID...", help="Recurring jobs' ids.")],
+    *,
+    url: Url = None,
+    namespace: Namespace = "ql",
+) -> None:
+    """Make no more jobs; those that are made stay. The exit status is 1 if one is not there."""
+    with changing(url, namespace) as client:
+        for job in [client.recurring[jid] for jid in jids]:
+            job.cancel()

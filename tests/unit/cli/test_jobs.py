@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""pyqless jobs, job and failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pyqless.client import Client
+from pyqless.core.transaction import Transaction
+from tests.unit.cli.conftest import Cli
+
+Answer = Callable[..., Any]
+
+
+@pytest.fixture
+def filled(client: Client) -> Client:
+    """Jobs in every state, some of which have a tag or a class of their own."""
+    queue = client.queues["q"]
+    queue.put("a.Failing", {"n": 1}, jid="failed")
+    popped = queue.pop()
+    assert popped is not None
+    popped.fail("oops", "Traceback\n  somewhere\nValueError: no")
+    queue.put("a.Done", jid="complete")
+    popped = queue.pop()
+    assert popped is not None
+    popped.complete()
+    queue.put("a.Running", jid="running")
+    queue.pop()
+    queue.put("a.Waiting", jid="waiting", tags=["red"])
+    queue.put("a.Later", jid="scheduled", delay=3600)
+    queue.put("a.Waiting", jid="depends", depends=["waiting"])
+    client.queues["other"].put("a.Waiting", jid="elsewhere", tags=["red"])
+    return client
+
+
+@pytest.mark.parametrize(
+    ("filters", "jids"),
+    [
+        ("--state waiting", {"waiting", "elsewhere"}),
+        ("-q q -s waiting", {"waiting"}),
+        ("-q q -s running", {"running"}),
+        ("-q q -s stalled", set()),
+        ("-q q -s scheduled", {"scheduled"}),
+        ("-q q -s depends", {"depends"}),
+        ("-s failed", {"failed"}),
+        ("-s complete", {"complete"}),
+        ("--group oops", {"failed"}),
+        ("--group other", set()),
+        ("--class a.Waiting", {"waiting", "depends", "elsewhere"}),
+        ("--tag red", {"waiting", "elsewhere"}),
+        ("--tag red -q other", {"elsewhere"}),
+        ("--older-than 1h", set()),
+        ("--older-than 0 -q other", {"elsewhere"}),
+    ],
+)
+def test_filters(filled: Client, answer: Answer, filters: str, jids: set[str]) -> None:
+    assert {job["jid"] for job in answer(f"jobs {filters}")} == jids
+
+
+def test_all_jobs_and_no_more_than_the_limit(filled: Client, answer: Answer) -> None:
+    found = {job["jid"] for job in answer("jobs")}
+    assert found == {
+        *("failed", "complete", "running", "waiting", "scheduled", "depends", "elsewhere")
+    }
+    assert len(answer("jobs -n 2")) == 2
+
+
+def test_a_lock_that_has_expired_counts_as_stalled(
+    client: Client, answer: Answer, url: str
+) -> None:
+    client.queues["q"].put("a.B", jid="j")
+    with Client(url, clock=lambda: client.storage.clock() - 1000) as past:
+        past.queues["q"].pop()
+    assert [job["jid"] for job in answer("jobs -s stalled")] == ["j"]
+    assert [job["jid"] for job in answer("jobs -q q -s stalled")] == ["j"]
+    assert answer("jobs -s running") == []
+
+
+@pytest.mark.parametrize("span", ["5x", "", "h", "-1", "inf"])
+def test_no_span(cli: Cli, span: str) -> None:
+    status, _, err = cli(f"jobs --older-than '{span}'")
+    assert status == 2
+    assert "is no span" in err
+
+
+def test_a_job_is_shown(filled: Client, cli: Cli, answer: Answer) -> None:
+    status, out, err = cli("job failed")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert "failure           oops: Traceback\\n  somewhere\\nValueError: no" in lines
+    assert 'data              {"n": 1}' in lines
+    assert "group=oops" in lines[-1]
+
+    shown = answer("job waiting")
+    assert shown["explanation"]["reason"] == "waiting"
+    assert (shown["dependents"], shown["tags"]) == (["depends"], ["red"])
+
+
+def test_a_job_that_is_not_there(cli: Cli) -> None:
+    assert cli("job nowhere") == (1, "", "pyqless: there is no job 'nowhere'\n")
+
+
+def test_a_damaged_job_hides_no_other(filled: Client, cli: Cli, answer: Answer) -> None:
+    def damage(tx: Transaction, jid: str) -> Any:
+        tx.hset(tx.keys.job(jid), "data", "{")
+        yield from tx.read()
+
+    filled.storage.run(partial(damage, jid="waiting"))
+    damaged = next(job for job in answer("jobs") if job["jid"] == "waiting")
+    assert damaged.keys() == {"jid", "error"}
+    status, out, _ = cli("jobs")
+    assert status == 0
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("waiting")] == [
+        "damaged"
+    ]
+    assert "elsewhere" in out
+
+
+def test_failed_jobs_by_group(filled: Client, cli: Cli, answer: Answer) -> None:
+    assert answer("failed") == {"oops": 1}
+    assert cli("failed")[1].splitlines() == ["group  jobs", "oops   1"]
+    page = answer("failed oops")
+    assert (page["total"], [job["jid"] for job in page["jobs"]]) == (1, ["failed"])
+    row = cli("failed oops")[1].splitlines()[1]
+    assert row.startswith("failed  q      a.Failing")
+    assert row.endswith("ValueError: no")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""pyqless tag, track and recur."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyqless.client import Client
+from tests.unit.cli.conftest import Cli
+
+Answer = Callable[..., Any]
+
+
+def test_tags_come_and_go(cli: Cli, answer: Answer, client: Client) -> None:
+    for jid in ("a", "b"):
+        client.queues["q"].put("a.B", jid=jid)
+    assert cli("tag add a red blue") == (0, "red\nblue\n", "")
+    assert answer("tag remove a blue") == ["red"]
+    assert client.jobs["a"].tags == ["red"]
+    assert answer("tag top") == []
+    assert answer("tag add b red") == ["red"]
+    assert answer("tag top") == ["red"]
+
+
+def test_tags_of_recurring_jobs(answer: Answer, client: Client) -> None:
+    client.queues["q"].recur("a.B", None, 60, jid="r")
+    assert answer("tag add r red blue --recurring") == ["red", "blue"]
+    assert answer("tag remove r red --recurring") == ["blue"]
+    assert client.recurring["r"].tags == ["blue"]
+
+
+def test_jobs_are_tracked(cli: Cli, answer: Answer, client: Client) -> None:
+    for jid in ("a", "b"):
+        client.queues["q"].put("a.B", jid=jid)
+    assert cli("track add a b") == (0, "", "")
+    assert client.jobs["a"].tracked
+    client.jobs["b"].cancel()
+    assert cli("track list")[1].splitlines()[1].startswith("a ")
+    cli("track remove a")
+    assert not client.jobs["a"].tracked
+    assert answer("track list")["jobs"] == []
+
+
+@pytest.mark.parametrize("line", ["tag add x red", "tag remove x red", "track add x"])
+def test_marks_want_a_job(cli: Cli, line: str) -> None:
+    status, out, err = cli(line)
+    assert (status, out) == (1, "")
+    assert "'x'" in err
+    assert err.count("\n") == 1
+
+
+def test_recurring_jobs(cli: Cli, answer: Answer, client: Client) -> None:
+    line = """recur put q a.B 15m '{"n": 1}' --jid r -t red --backlog 2 --offset 60"""
+    assert cli(line) == (0, "r\n", "")
+    job = client.recurring["r"]
+    assert (job.interval, job.data, job.tags, job.backlog) == (900, {"n": 1}, ["red"], 2)
+
+    (listed,) = answer("recur list")
+    shown = answer("recur show r")
+    assert listed == shown
+    assert (shown["jid"], shown["queue"], shown["count"]) == ("r", "q", 0)
+    assert 0 < shown["next"] - client.storage.clock() <= 60
+    assert answer("recur list other") == []
+    assert cli("recur list q")[1].splitlines()[1].split()[:5] == ["r", "q", "a.B", "900", "s"]
+    assert "interval    900" in cli("recur show r")[1].splitlines()
+
+    assert cli("recur update r --every 1h --data [] --queue p --class c.D") == (0, "", "")
+    job.refresh()
+    assert (job.interval, job.data, job.queue_name, job.klass_name) == (3600, [], "p", "c.D")
+
+    assert cli("recur cancel r") == (0, "", "")
+    assert client.recurring.get("r") is None
+    assert cli("recur show r")[0] == 1
+    assert cli("recur cancel r")[0] == 1
+
+
+def test_a_recurring_job_is_told_to_machines(answer: Answer) -> None:
+    assert answer("recur put q a.B 60 --jid r") == {"jid": "r", "queue": "q"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("recur put q a.B soon", "is no span"),
+        ("recur put q a.B 0", "interval"),
+        ("recur put q a.B 60 {", "is no JSON"),
+        ("recur update r --data {", "--data"),
+    ],
+)
+def test_wrong_usage(cli: Cli, client: Client, line: str, words: str) -> None:
+    client.queues["q"].recur("a.B", None, 60, jid="r")
+    status, _, err = cli(line)
+    assert status == 2
+    assert words in err
