@@ -97,13 +97,14 @@ class AsyncWorker:
     async def run(self) -> ExitCode:
         """Work until an order or a limit ends it, and the jobs in hand have ended or had their time."""
         async with self._working():
-            while self.control.is_running:
-                await self._turn()
-            while self._tasks and not self.control.is_over:
-                await asyncio.wait(self._tasks, timeout=SLICE)
-            if self._tasks:
-                self.exit_code = ExitCode.CUT_OFF
-                await self._cut_off()
+            try:
+                while self.control.is_running:
+                    await self._turn()
+                while self._tasks and not self.control.is_over:
+                    await asyncio.wait(self._tasks, timeout=SLICE)
+            finally:
+                if self._tasks:
+                    await self._cut_off()
         return self.exit_code
 
     @asynccontextmanager
@@ -154,9 +155,14 @@ class AsyncWorker:
         for attempt in list(self._attempts.values()):
             if attempt.on_stop is not None:
                 attempt.on_stop(StopReason.DROPPED)
+        self.exit_code = ExitCode.CUT_OFF
         await asyncio.wait(self._tasks, timeout=LAST_WORDS)
         if self._attempts:
             logger.error("jobs are left to their locks: %s", ", ".join(self._attempts))
+        for attempt in list(self._attempts.values()):
+            attempt.stop(StopReason.LOST)  # so that nobody gives back what may still be at work
+        for task in self._tasks:
+            task.cancel()
 
     # -- one job ------------------------------------------------------------------------------
 

@@ -118,8 +118,11 @@ class BlockingWorker:
         attempt = Attempt.of(job, float(self.client.storage.clock()))
         self._attempts[job.jid] = attempt
         self._keeper.watch(attempt)
+        self.pass_on_orders()  # one may have come since the job was asked for
         try:
             verdict = self._run(job, attempt, slot)
+            if verdict == Stopped(StopReason.STOPPING):
+                self.exit_code = ExitCode.CUT_OFF
             return settle(self.client.storage, self.settings.runner, verdict, job, attempt)
         except KeyboardInterrupt:
             stopped = Stopped(StopReason.STOPPING)

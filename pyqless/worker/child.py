@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -134,7 +133,7 @@ def live(
     code = ExitCode.BROKEN
     try:
         _settle_in(plan, others)
-        time.sleep(delay)
+        connection.poll(delay)  # an order ends the wait
         with plan.connect(name) as client:
             worker = SerialWorker(client, plan.settings, _Link(connection))
             _obey(worker, connection)
@@ -172,12 +171,17 @@ def _obey(worker: SerialWorker, connection: Connection) -> None:
     for number in (signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, lambda *_: worker.control.finish())
 
+    def take() -> None:
+        ORDERS[connection.recv()](worker.control)
+        worker.pass_on_orders()
+
     def listen() -> None:
         try:
             while True:
-                ORDERS[connection.recv()](worker.control)
-                worker.pass_on_orders()
+                take()
         except (EOFError, OSError):
             os._exit(ExitCode.BROKEN)  # the parent is gone, and with it the locks
 
+    while connection.poll():  # what was ordered before there was anybody to hear it
+        take()
     threading.Thread(target=listen, name="pyqless-orders", daemon=True).start()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import time
 from typing import ClassVar
 
@@ -13,9 +14,10 @@ from pyqless.client import Job
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.base import BlockingWorker
 from pyqless.worker.settings import ExitCode
+from pyqless.worker.signals import NUDGE
 from pyqless.worker.stopping import JobStopped, StopReason
 from pyqless.worker.titles import set_title
-from pyqless.worker.verdicts import Stopped, Verdict
+from pyqless.worker.verdicts import Verdict
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["SerialWorker"]
@@ -74,8 +76,6 @@ class SerialWorker(BlockingWorker):
     def work(self, job: Job) -> Verdict:
         """Run a job that was popped; see ``verdicts`` for how it may end."""
         verdict = self._work(job, self.name)
-        if isinstance(verdict, Stopped) and verdict.reason is StopReason.STOPPING:
-            self.exit_code = ExitCode.CUT_OFF
         if self.settings.limits.are_reached(self.jobs_done):
             self.exit_code = ExitCode.RECYCLE
             self.control.finish()
@@ -103,7 +103,11 @@ class SerialWorker(BlockingWorker):
 
     def _tick(self) -> None:
         super()._tick()
-        if self._takes_signals and self.control.is_over and self._is_in_code:
+        if not (self._takes_signals and self._is_in_code and self.control.is_stopping):
+            return
+        # a signal that came just before a long call waits for its end, unless another one interrupts that
+        signal.pthread_kill(threading.main_thread().ident or 0, NUDGE)
+        if self.control.is_over:
             self._insist()
 
     def _insist(self) -> None:

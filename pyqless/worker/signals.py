@@ -9,6 +9,7 @@ thread: there a handler can interrupt the job, and does where the order is to en
 from __future__ import annotations
 
 import faulthandler
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from typing import Final, Protocol
 
 from pyqless.worker.control import Control
 
-__all__ = ["ORDERS", "Commanded", "taking"]
+__all__ = ["NUDGE", "ORDERS", "Commanded", "taking"]
 
 
 class Commanded(Protocol):
@@ -30,7 +31,7 @@ class Commanded(Protocol):
         """Called in the main thread, after each order: raise here what ends the job that runs in it, if it is to end."""
 
 
-def _dump_and_pause(control: Control) -> None:
+def _show_stacks_and_pause(control: Control) -> None:
     control.dump()
     # straight to the descriptor: it works whatever the program has made of sys.stderr
     faulthandler.dump_traceback(file=sys.__stderr__ or 2, all_threads=True)
@@ -42,10 +43,13 @@ ORDERS: Final[dict[str, Callable[[Control], None]]] = {
     "SIGINT": Control.stop,
     "SIGQUIT": Control.finish,
     "SIGUSR1": Control.drop,
-    "SIGUSR2": _dump_and_pause,
+    "SIGUSR2": _show_stacks_and_pause,
     "SIGCONT": Control.resume,
     "SIGHUP": Control.reload,
 }
+
+#: orders nothing; interrupts what the main thread waits for, so that it sees to the signals that have come
+NUDGE: Final = signal.SIGURG
 
 
 @contextmanager
@@ -58,11 +62,18 @@ def taking(worker: Commanded) -> Iterator[None]:
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        ORDERS[signal.Signals(number).name](worker.control)
+        order = ORDERS[signal.Signals(number).name]
+        order(worker.control)
+        # no logger: its lock may be held by what this handler has interrupted
+        os.write(
+            2,
+            f"pyqless: told to {order.__name__.strip('_').replace('_', ' ')} ({signal.Signals(number).name})\n".encode(),
+        )
         worker.interrupt()
 
     numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]
     before = {number: signal.signal(number, handle) for number in numbers}
+    before[NUDGE] = signal.signal(NUDGE, lambda *_: None)
     try:
         yield
     finally:

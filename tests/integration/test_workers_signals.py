@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""The signal table, for each kind of worker, as processes on a real store."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyqless import Client
+from pyqless.worker import records
+from tests.workers import Worker, is_alive, state, until
+
+KINDS = ("forking", "serial", "threads", "asyncio")
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at /proc")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Give a file, which is there at once."""
+    return f"sqlite:///{tmp_path}/jobs.db?synchronous=normal"
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    with Client(url) as client:
+        yield client
+
+
+def start(url: str, kind: str, *arguments: str) -> Worker:
+    return Worker(url, "q", "--kind", kind, *([] if kind == "serial" else ["-c", "2"]), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [(kind, signal.SIGTERM) for kind in KINDS] + [("forking", signal.SIGINT)],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_term_and_int_let_jobs_end_within_the_grace_time(
+    url: str, client: Client, kind: str, number: int
+) -> None:
+    with start(url, kind) as worker:
+        worker.put(client, "sleep", "J", seconds=0.7)
+        worker.began("J")
+        worker.signal(number)
+        assert worker.end() == 0, worker.log()
+    assert state(client, "J") == "complete"
+    assert client.workers.counts() == []
+    assert records(client) == []
+
+
+@pytest.mark.parametrize("kind", ["forking", "threads"])
+def test_a_job_that_listens_goes_back_at_once(url: str, client: Client, kind: str) -> None:
+    with start(url, kind, "--grace", "60") as worker:
+        worker.put(client, "checkpoints", "J", seconds=60, retries=0)
+        worker.began("J")
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 4, worker.log()
+    job = client.jobs["J"]
+    assert (job.state, job.remaining) == ("waiting", 0)
+
+
+@pytest.mark.parametrize("kind", ["forking", "serial"])
+@pytest.mark.parametrize("again", [False, True], ids=["when its time is over", "at the second"])
+def test_a_job_that_does_not_is_cut_off_and_goes_back(
+    url: str, client: Client, kind: str, again: bool
+) -> None:
+    with start(url, kind, "--grace", "60" if again else "0.3") as worker:
+        worker.put(client, "sleep", "J", seconds=60, retries=0)
+        worker.began("J")
+        worker.signal(signal.SIGTERM)
+        if again:
+            until(lambda: "stop" in worker.log() or kind == "serial")
+            worker.signal(signal.SIGTERM)
+        assert worker.end() == 4, worker.log()
+    job = client.jobs["J"]
+    assert (job.state, job.remaining) == ("waiting", 0), worker.log()
+
+
+def test_a_coroutine_is_cancelled_and_goes_back(url: str, client: Client) -> None:
+    with start(url, "asyncio", "--grace", "0.3") as worker:
+        worker.put(client, "coroutine", "J", seconds=60)
+        worker.began("J")
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 4, worker.log()
+        assert [mark.what for mark in worker.marks()] == ["began", "left"]
+    assert state(client, "J") == "waiting"
+
+
+@pytest.mark.parametrize("kind", ["threads", "asyncio"])
+def test_a_thread_that_does_not_is_left_to_its_lock(url: str, client: Client, kind: str) -> None:
+    """It might still be at work when another gets the job."""
+    with start(url, kind, "--grace", "0.3") as worker:
+        worker.put(client, "sleep", "J", seconds=60)
+        worker.began("J")
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 4, worker.log()
+    assert state(client, "J") == "running"
+
+
+@pytest.mark.parametrize("kind", ["forking", "serial"])
+def test_quit_finishes_what_is_in_hand(url: str, client: Client, kind: str) -> None:
+    with start(url, kind, "--grace", "0.1") as worker:
+        worker.put(client, "checkpoints", "J", seconds=0.7)
+        worker.began("J")
+        worker.put(client, "sleep", "K", seconds=0, priority=-1)
+        if kind in ("threads", "asyncio", "forking"):
+            until(lambda: state(client, "K") == "complete")  # the other one takes it
+        worker.signal(signal.SIGQUIT)
+        assert worker.end() == 0, worker.log()
+    assert state(client, "J") == "complete"
+    if kind == "serial":
+        assert state(client, "K") == "waiting"
+
+
+@pytest.mark.parametrize("kind", ["forking", "serial", "asyncio"])
+def test_usr1_drops_what_is_in_hand_and_goes_on(url: str, client: Client, kind: str) -> None:
+    klass = "coroutine" if kind == "asyncio" else "sleep"
+    with start(url, kind) as worker:
+        worker.put(client, klass, "J", seconds=60, retries=0)
+        worker.began("J")
+        client.queues["q"].pause()
+        worker.signal(signal.SIGUSR1)
+        until(lambda: state(client, "J") == "waiting", "J goes back")
+        assert client.jobs["J"].remaining == 0
+        client.jobs["J"].cancel()
+        client.queues["q"].unpause()
+        worker.put(client, "touch", "K")
+        worker.began("K")
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0, worker.log()
+
+
+@pytest.mark.parametrize("kind", ["forking", "asyncio"])
+def test_usr2_pauses_and_shows_stacks_and_cont_goes_on(url: str, client: Client, kind: str) -> None:
+    with start(url, kind) as worker:
+        worker.put(client, "touch", "A")
+        worker.began("A")
+        worker.signal(signal.SIGUSR2)
+        until(lambda: "most recent call first" in worker.log(), "stacks")
+        until(lambda: any(record.is_paused for record in records(client)), "it says so")
+        worker.put(client, "touch", "B")
+        assert not worker.marks("began B")
+        assert state(client, "B") == "waiting"
+        worker.signal(signal.SIGCONT)
+        worker.began("B")
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0, worker.log()
+
+
+@pytest.mark.parametrize("kind", ["forking", "serial"])
+def test_hup_brings_new_code(url: str, client: Client, kind: str, tmp_path: Path) -> None:
+    module = tmp_path / "changing_jobs.py"
+
+    def write(word: str) -> None:
+        module.write_text(
+            f"from tests.worker_jobs import mark\ndef run(job):\n    mark(job, {word!r})\n"
+        )
+
+    def ask(jid: str, worker: Worker) -> str:
+        client.queues["q"].put("changing_jobs.run", {"marks": worker.marks_path}, jid=jid)
+        until(lambda: state(client, jid) == "complete", worker.log())
+        return worker.marks()[-1].what
+
+    write("old")
+    arguments = ("--path", str(tmp_path), "-m", "changing_jobs")
+    with Worker(url, "q", "--kind", kind, *arguments, PYTHONDONTWRITEBYTECODE="1") as worker:
+        assert ask("A", worker) == "old"
+        write("new")
+        before = worker.children()
+        worker.signal(signal.SIGHUP)
+        if kind == "forking":
+            until(lambda: not set(before) & set(worker.children()), "children are replaced")
+        else:
+            until(lambda: ask(f"B{os.urandom(4).hex()}", worker) == "new", "new code")
+        assert ask("C", worker) == "new"
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0, worker.log()
+
+
+def test_no_child_outlives_a_parent_that_is_killed(url: str, client: Client) -> None:
+    with start(url, "forking") as worker:
+        worker.put(client, "sleep", "J", seconds=60)
+        worker.put(client, "spin", "K", seconds=60)
+        pids = [worker.began(jid).pid for jid in ("J", "K")]
+        worker.signal(signal.SIGKILL)
+        worker.end()
+        until(lambda: not any(map(is_alive, pids)), "the children end, too")
+
+
+def test_a_child_that_is_told_to_end_finishes_and_is_replaced(url: str, client: Client) -> None:
+    with Worker(url, "q", "--kind", "forking", "-c", "1") as worker:
+        worker.put(client, "sleep", "J", seconds=0.5)
+        first = worker.began("J").pid
+        os.kill(first, signal.SIGTERM)
+        worker.put(client, "touch", "K")
+        assert worker.began("K").pid != first
+        assert state(client, "J") == "complete"
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0, worker.log()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What jobs may name, and what they may not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyqless.errors import InvalidArgument
+from pyqless.worker import CodeNotFound, Finder
+from tests.unit.worker import jobs_allowed
+
+HERE = "tests.unit.worker.jobs_allowed"
+
+
+def test_a_function_of_an_allowed_module() -> None:
+    assert Finder([HERE]).find(f"{HERE}.run", "mail").function is jobs_allowed.run
+
+
+def test_the_method_named_like_the_queue_goes_first() -> None:
+    finder = Finder([HERE])
+    assert finder.find(f"{HERE}.Both", "mail").function(None) == "mail"
+    assert finder.find(f"{HERE}.Both", "post").function(None) == "process"
+
+
+@pytest.mark.parametrize(("queue", "kind"), [("mail", "method-type"), ("post", "method-missing")])
+def test_a_class_without_a_method_to_run(queue: str, kind: str) -> None:
+    with pytest.raises(CodeNotFound) as refused:
+        Finder([HERE]).find(f"{HERE}.Named", queue)
+    assert refused.value.kind == kind
+
+
+@pytest.mark.parametrize("queue", ["__init__", "mro", "__class__", "__reduce__", "number"])
+def test_no_queue_reaches_what_is_no_method_of_the_class(queue: str) -> None:
+    try:
+        assert Finder([HERE]).find(f"{HERE}.Both", queue).function(None) == "process"
+    except CodeNotFound as refused:
+        assert refused.kind == "method-type"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.system",
+        "builtins.eval",
+        "eval",
+        "",
+        ".",
+        f"{HERE}.system",
+        f"{HERE}._hidden",
+        f"{HERE}.__dict__",
+        f"{HERE}.constant",
+        f"{HERE}.Both.process",
+        f"{HERE}.run.__globals__",
+        f"{HERE}.nothing",
+        f"{HERE}",
+        "tests.unit.worker.run",
+    ],
+)
+def test_nothing_else_can_be_named(name: str) -> None:
+    with pytest.raises(CodeNotFound):
+        Finder([HERE]).find(name, "mail")
+
+
+def test_nothing_outside_the_list_is_imported() -> None:
+    sys.modules.pop("this", None)
+    with pytest.raises(CodeNotFound):
+        Finder(["tests.*"]).find("this.s", "mail")
+    assert "this" not in sys.modules
+
+
+def test_a_package_allows_what_is_in_it_and_not_its_namesakes() -> None:
+    finder = Finder(["tests.unit.*"])
+    assert finder.allows("tests.unit")
+    assert finder.allows(HERE)
+    assert not finder.allows("tests")
+    assert not finder.allows("tests.unity")
+
+
+def test_what_is_registered_goes_by_its_own_name() -> None:
+    finder = Finder(functions={"Ruby::Job": jobs_allowed.run})
+    finder.register()(jobs_allowed.Both)
+    assert finder.find("Ruby::Job", "mail").function is jobs_allowed.run
+    assert finder.find(f"{HERE}.Both", "mail").function(None) == "mail"
+
+
+@pytest.mark.parametrize("name", ["", "*", "a..b", "a b", "os.*.path"])
+def test_what_names_no_module_is_refused(name: str) -> None:
+    with pytest.raises(InvalidArgument, match="modules must name modules"):
+        Finder([name])
+
+
+def test_a_missing_module_is_not_found_and_a_broken_one_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_jobs.py").write_text("import nowhere_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(CodeNotFound, match="no module"):
+        Finder(["missing_jobs"]).find("missing_jobs.run", "mail")
+    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
+        Finder(["broken_jobs"]).find("broken_jobs.run", "mail")
+
+
+def test_reloading_brings_new_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "fresh_jobs.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    finder = Finder(["fresh_jobs"])
+    for number in (1, 2):
+        module.write_text(f"def run(job):\n    return {number}\n")
+        assert finder.find("fresh_jobs.run", "mail").function(None) == number
+        finder.reload()
