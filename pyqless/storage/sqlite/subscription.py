@@ -11,7 +11,7 @@ from collections import deque
 from typing import Final
 
 from pyqless.errors import StorageError
-from pyqless.storage.base import AsyncSubscription, Message, Subscription, logger
+from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.bells import Bell
 from pyqless.storage.sqlite.file import DatabaseFile
@@ -50,18 +50,17 @@ class _Ear(ForkAware):
         watch(self)
 
     def listen(self) -> list[Message]:
-        """All messages since the last call."""
+        """All messages since the last call; where some were missed because that was too long ago, a gap first."""
         if self.bell is not None:
             self.bell.silence()
         with self._file.looking() as lane:
             rows = lane.execute(sql.MESSAGES, (self._heard,)).fetchall()
         if not rows:
             return []
-        if (lost := rows[0][0] - self._heard - 1) > 0:
-            logger.warning("a subscription was too slow: %d messages may be lost", lost)
-        self._heard = rows[-1][0]
+        missed, self._heard = rows[0][0] - self._heard - 1, rows[-1][0]
         messages = [Message(text_of(channel), text_of(data)) for _, channel, data in rows]
-        return [message for message in messages if self._listens_to(message.channel)]
+        mine = [message for message in messages if self._listens_to(message.channel)]
+        return [GAP, *mine] if missed else mine
 
     def wait(self, seconds: float) -> None:
         """Wait until there may be something, or for some time."""

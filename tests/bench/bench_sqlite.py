@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""
+How many jobs a second go through one file: pyqless beside huey's SqliteStorage and persist-queue.
+
+A job of ours is put, popped and completed, each in a transaction of its own, with all that the rules keep of it
+(priorities, locks, history, statistics, messages). Of huey's it is enqueued and dequeued, of persist-queue's put,
+got and acknowledged: a row that comes and goes. All keep the same promise: with ``full`` each step is on the disk
+before the call returns, with ``normal`` a power cut may undo the last ones.
+
+    python tests/bench/bench_sqlite.py [--seconds S] [--rounds N]
+
+The others are installed into virtual environments of their own, below .bench/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+
+#: Each program defines ``cycle``, given the path of a directory, the promise and a name.
+OURS: Final = """
+from uuid import uuid4
+from pyqless.core.commands import call
+from pyqless.storage import open_storage
+storage = open_storage(f"sqlite:///{directory}/jobs.db?synchronous={promise}&timeout=60")
+def send(*words):
+    wanted = call(words)
+    return storage.run(wanted.transition, wanted.now)
+def cycle():
+    now = repr(time.time())
+    send("put", now, name, name, uuid4().hex, "Klass", '{"a": 1}', "0")
+    (job,) = send("pop", now, name, name, "1")
+    send("complete", now, job.jid, name, name, '{"a": 1}')
+"""
+HUEY: Final = """
+from huey.storage import SqliteStorage
+storage = SqliteStorage(name, f"{directory}/jobs.db", timeout=60)
+storage.conn.execute(f"pragma synchronous={promise}")
+data = b'{"jid": "0123456789abcdef0123456789abcdef", "klass": "Klass", "data": {"a": 1}}'
+def cycle():
+    storage.enqueue(data)
+    assert storage.dequeue()
+"""
+PERSIST_QUEUE: Final = """
+from persistqueue import SQLiteAckQueue
+queue = SQLiteAckQueue(directory, name=name, timeout=60)
+queue._conn.execute(f"pragma synchronous={promise}")
+data = {"jid": "0123456789abcdef0123456789abcdef", "klass": "Klass", "data": {"a": 1}}
+def cycle():
+    queue.put(data)
+    queue.ack(queue.get())
+"""
+#: says that it is ready, waits for a line, goes round for some time, and prints how often
+RUN: Final = """
+import sys, time
+directory, promise, name, seconds = sys.argv[1:]
+{program}
+cycle()
+print("ready", flush=True)
+sys.stdin.readline()
+count, end = 0, time.monotonic() + float(seconds)
+while time.monotonic() < end:
+    cycle()
+    count += 1
+print(count)
+"""
+
+
+class Contestant(NamedTuple):
+    """Who takes part."""
+
+    name: str
+    program: str
+    #: what to install, nothing for ourselves
+    package: str | None = None
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that has it."""
+        if self.package is None:
+            return Path(sys.executable)
+        return ROOT / ".bench" / self.name / "bin" / "python"
+
+    def install(self) -> None:
+        """Make it a virtual environment of its own."""
+        if not self.python.exists() and self.package:
+            place = self.python.parents[1]
+            venv.create(place, with_pip=True)
+            subprocess.run([self.python, "-m", "pip", "install", "-q", self.package], check=True)
+
+
+CONTESTANTS: Final = (
+    Contestant("pyqless", OURS),
+    Contestant("huey", HUEY, "huey==3.5.4"),
+    Contestant("persist-queue", PERSIST_QUEUE, "persist-queue==1.1.0"),
+)
+
+
+def measure(contestant: Contestant, promise: str, processes: int, seconds: float) -> float:
+    """Jobs a second of all processes together, each with a queue of its own in one file."""
+    program = RUN.format(program=contestant.program)
+    with tempfile.TemporaryDirectory() as directory:
+        running = [
+            subprocess.Popen(
+                [contestant.python, "-c", program, directory, promise, f"q{number}", repr(seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+            )
+            for number in range(processes)
+        ]
+        for process in running:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        counts = [int(process.communicate()[0]) for process in running]
+    return sum(counts) / seconds
+
+
+def compare(seconds: float, rounds: int) -> Iterator[tuple[str, int, dict[str, float]]]:
+    """The median of each contestant, in turns, by promise and number of processes."""
+    for promise, processes in product(("full", "normal"), (1, 4)):
+        results: dict[str, list[float]] = {contestant.name: [] for contestant in CONTESTANTS}
+        for _ in range(rounds):
+            for contestant in CONTESTANTS:
+                results[contestant.name].append(measure(contestant, promise, processes, seconds))
+        yield promise, processes, {name: statistics.median(each) for name, each in results.items()}
+
+
+def report(seconds: float, rounds: int) -> list[dict[str, float]]:
+    """Print a table; give its lines."""
+    print(f"\njobs a second, median of {rounds} x {seconds:g} s in turns\n")
+    print("promise   processes" + "".join(f"{each.name:>16}" for each in CONTESTANTS))
+    lines = []
+    for promise, processes, line in compare(seconds, rounds):
+        shown = "".join(f"{line[each.name]:>16.0f}" for each in CONTESTANTS)
+        print(f"{promise:<10}{processes:>9}{shown}", flush=True)
+        lines.append(line)
+    return lines
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(600)
+def test_speed() -> None:
+    """Jobs go through, whatever the machine; how many is for people to look at."""
+    if missing := [each.name for each in CONTESTANTS if not each.python.exists()]:
+        pytest.skip(f"not installed: {', '.join(missing)}; run {Path(__file__).name} once")
+    for line in report(seconds=0.5, rounds=1):
+        assert min(line.values()) > 0
+
+
+def main() -> None:
+    """Install what is missing, and compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    for contestant in CONTESTANTS:
+        contestant.install()
+    report(options.seconds, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
