@@ -19,6 +19,8 @@ from pyqless.conformance.protocol import Call, Entry, Outcome, Snapshot
 __all__ = ["Comparison", "Finding"]
 
 JOB = "ql:j:"
+#: some servers keep the sign of a score of 0, and some do not
+SIGNLESS = {"-0.0": "0.0"}
 #: where heartbeat and fail take the data that they write anew
 NEW_DATA = {"heartbeat": 4, "fail": 6}
 
@@ -133,7 +135,9 @@ class Comparison:
 
     def _items(self, key: str, entry: Entry) -> Any:
         if entry["type"] == "zset":
-            return [(self._text(member), score) for member, score in entry["value"]]
+            return [
+                (self._text(member), SIGNLESS.get(score, score)) for member, score in entry["value"]
+            ]
         if entry["type"] == "list" and key.endswith("-history"):
             return [self._json(text) for text in entry["value"]]
         return [self._text(item) for item in entry["value"]]
@@ -161,7 +165,7 @@ class Comparison:
 
 def _number(text: str) -> str:
     try:
-        return repr(float(text))
+        return repr(float(text) + 0.0)  # without the sign of -0.0
     except ValueError:
         return text
 

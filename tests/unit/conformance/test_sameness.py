@@ -160,6 +160,7 @@ def test_messages(expected: Any, got: Any, *, same: bool) -> None:
         (J, "hash", {"tags": '{"a":1,"b":2}'}, {"tags": '{"b":2,"a":1}'}),
         (f"{J}-history", "list", ['[1,"put",{"q":"a","p":1}]'], ['[1,"put",{"p":1,"q":"a"}]']),
         ("ql:q:q-work", "zset", [["j1", "1.5"]], [["j1", "1.5"]]),
+        ("ql:q:q-work", "zset", [["j1", "-0.0"]], [["j1", "0.0"]]),
     ],
 )
 def test_what_is_stored_alike(key: str, kind: str, expected: Any, got: Any) -> None:
@@ -239,6 +240,7 @@ def test_a_refused_heartbeat_writes_nothing_anew() -> None:
     ("expected", "got"),
     [
         (a_hash(expires="0.1"), a_hash(expires="0.10000000000000001")),
+        (a_hash(priority="0"), a_hash(priority="-0")),
         (
             entry("ql:tags", "zset", [["0.1", "1.0"]]),
             entry("ql:tags", "zset", [["0.10000000000000001", "1.0"]]),
