@@ -36,7 +36,7 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "example"}
     for number, block in enumerate(_blocks(page), 1):
-        exec(compile(block, f"{_name(page)}, block {number}", "exec"), names)
+        exec(compile(block, f"{_name(page)}, block {number}", "exec", dont_inherit=True), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -44,6 +44,18 @@ def test_links_lead_somewhere(page: Path) -> None:
     missing = [
         link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()
     ]
+    assert missing == []
+
+
+def test_the_tests_that_are_named_are_there() -> None:
+    page = (ROOT / "docs/reference/parity.md").read_text()
+    named = set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page))
+    missing = [
+        (file, test)
+        for file, test in named
+        if not (ROOT / file).is_file() or (test and f"def {test}(" not in (ROOT / file).read_text())
+    ]
+    assert named
     assert missing == []
 
 

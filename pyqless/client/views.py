@@ -330,6 +330,11 @@ class RecurringJobView(_Handle[C]):
         return self._fields.whole("count")
 
     @property
+    def last_spawned_jid(self) -> str | None:
+        """The jid of the last job that it has made; None if it has made none."""
+        return f"{self.jid}-{self.count}" if self.count else None
+
+    @property
     def backlog(self) -> int:
         """How many overdue runs are caught up; 0: all."""
         return int(self._fields.number("backlog", 0.0))

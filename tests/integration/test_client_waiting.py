@@ -112,8 +112,8 @@ async def test_what_lua_is_silent_about_wakes(
     if job is not None and what == "undepend":
         queue.put("k", jid="b", depends=["a"])
     acts: dict[str, Callable[[], object]] = {
-        "retry": lambda: other.jobs["a"].retry(),
-        "timeout": lambda: other.jobs["a"].timeout(),
+        "retry": lambda: other.jobs["a"].retry(),  # noqa: PLW0108 - there is no such job yet
+        "timeout": lambda: other.jobs["a"].timeout(),  # noqa: PLW0108 - likewise
         "unfail": lambda: queue.unfail("group"),
         "unpause": queue.unpause,
         "recur": lambda: queue.recur("k", None, 60, jid="r"),

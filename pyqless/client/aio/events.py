@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Self
 
 from pyqless.client.events import Event, event_of
@@ -54,6 +55,14 @@ class AsyncEvents:
     async def __aiter__(self) -> AsyncIterator[Event]:
         while (event := await self.get()) is not None:
             yield event
+
+    async def listen(self, callbacks: Mapping[str, Callable[[Event], object]]) -> None:
+        """As ``Events.listen``; what a callback gives is awaited where it can be."""
+        async for event in self:
+            if event.name in callbacks:
+                value = callbacks[event.name](event)
+                if inspect.isawaitable(value):
+                    await value
 
     async def close(self) -> None:
         """As ``Events.close``."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 from pyqless.client.events import Event, event_of
@@ -64,6 +64,17 @@ class Events:
     def __iter__(self) -> Iterator[Event]:
         while (event := self.get()) is not None:
             yield event
+
+    def listen(self, callbacks: Mapping[str, Callable[[Event], object]]) -> None:
+        """
+        Call back for each event, until this is closed.
+
+        Args:
+            callbacks: by the events' names; events of other names are passed over.
+        """
+        for event in self:
+            if event.name in callbacks:
+                callbacks[event.name](event)
 
     def close(self) -> None:
         """Listen no longer."""

@@ -101,6 +101,35 @@ def test_iteration_waits_and_ends_when_it_is_closed(client: Client, queue: Queue
     assert heard == ["put"]
 
 
+def test_callbacks_are_called_by_name_until_it_is_closed(client: Client, queue: Queue) -> None:
+    events = client.events("log")
+    heard: list[str | None] = []
+
+    def note(event: Event) -> None:
+        heard.append(event.jid)
+        if event.jid == "b":
+            events.close()
+
+    queue.put("k", jid="a")
+    client.config["heartbeat"] = 5
+    queue.put("k", jid="b")
+    events.listen({"put": note})
+    assert heard == ["a", "b"]
+
+
+async def test_callbacks_for_asyncio_are_awaited(async_client: pyqless.AsyncClient) -> None:
+    async with async_client, async_client.events("log") as events:
+        heard: list[str | None] = []
+
+        async def note(event: Event) -> None:
+            heard.append(event.jid)
+            await events.close()
+
+        await async_client.queues["mail"].put("k", jid="a")
+        await events.listen({"put": note})
+        assert heard == ["a"]
+
+
 @pytest.mark.parametrize("text", ["", "nope", "5", "[]", "{}", '{"jid":"a"}'])
 def test_what_makes_no_sense_has_no_name(text: str) -> None:
     event = event_of(Keys(), Message("ql:log", text))

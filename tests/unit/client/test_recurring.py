@@ -40,6 +40,7 @@ def test_it_makes_jobs(client: Client, queue: Queue, clock: MovedClock) -> None:
     assert (made.jid, made.spawned_from_jid) == ("r-1", "r")
     assert (made.data, made.priority, made.tags, made.retries) == ({"n": 1}, 2, ["a"], 3)
     assert client.recurring["r"].count == 1
+    assert client.recurring["r"].last_spawned_jid == "r-1"
 
 
 def test_a_recurring_job_that_is_not_there(client: Client) -> None:
