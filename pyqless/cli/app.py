@@ -14,15 +14,20 @@ from redis import RedisError
 from pyqless import __version__
 from pyqless.cli import (
     acting,
+    config,
     conformance,
     doctor,
+    events,
+    janitor,
     jobs,
     marks,
     moving,
     putting,
     queues,
     recurring,
+    top,
     worker,
+    workers,
 )
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, QlessError
@@ -50,7 +55,12 @@ app.command("move")(acting.move)
 app.add_typer(marks.tag_app, name="tag")
 app.add_typer(marks.track_app, name="track")
 app.add_typer(recurring.app, name="recur")
+app.command("workers")(workers.workers)
+app.add_typer(config.app, name="config")
 app.command("stats")(queues.stats)
+app.command("events")(events.events)
+app.command("top")(top.top)
+app.command("janitor")(janitor.janitor)
 app.command("doctor")(doctor.doctor)
 app.command("dump")(moving.dump)
 app.command("load")(moving.load)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What arguments mean: data as JSON, spans of time."""
+"""What arguments mean: data as JSON, numbers, spans of time."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import typer
 
-__all__ = ["json_data", "span"]
+__all__ = ["json_data", "number_or_text", "span"]
+
+_is_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII).fullmatch
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -24,6 +27,13 @@ def json_data(text: str, hint: str = "DATA") -> Any:
         return json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"is no JSON: {error}", param_hint=hint) from error
+
+
+def number_or_text(text: str) -> float | str:
+    """Read a number where there is one, written as numbers are."""
+    if _is_number(text) is None:
+        return text
+    return float(text) if "." in text else int(text)
 
 
 def span(text: str | None) -> float | None:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
+from pyqless.cli.store import default_url
 from pyqless.client import AsyncClient, Client
 from pyqless.worker import (
     AsyncWorker,
@@ -68,11 +69,14 @@ def worker(
     ] = None,
     *,
     url: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--url", envvar=["PYQLESS_URL", "REDIS_URL"], help=URL_HELP, callback=store_url
+            "--url",
+            envvar=["PYQLESS_URL", "REDIS_URL"],
+            help=f"{URL_HELP} A file in the user's state directory unless given.",
+            callback=store_url,
         ),
-    ] = "redis://localhost:6379/0",
+    ] = None,
     modules: Annotated[
         list[str] | None,
         typer.Option(
@@ -183,6 +187,7 @@ def worker(
         resume=resume,
         listen=listen,
     )
+    url = url or default_url()
     single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
     chosen = kind or (Kind.SERIAL if single else Kind.FORKING)
     own_name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"

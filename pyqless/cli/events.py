@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless events``: what happens, as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.printing import say, say_line
+from pyqless.cli.store import Url, looking
+from pyqless.client import Event, Events
+from pyqless.client.events import Source
+
+__all__ = ["events"]
+
+
+class From(StrEnum):
+    """Where events come from."""
+
+    TRACKED = "tracked"
+    LOG = "log"
+    WORKER = "worker"
+
+
+def events(
+    sources: Annotated[
+        list[From] | None,
+        typer.Argument(
+            metavar="SOURCE...",
+            help="tracked: what happens to tracked jobs; log: most of what happens to any job, and changes of"
+            " settings; worker: what --worker is told. tracked and log unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    worker: Annotated[
+        str | None, typer.Option("--worker", help="With the source worker: the worker's name.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help="End after so many events.")
+    ] = None,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """
+    Follow what happens from now on, a line an event; Ctrl-C ends it.
+
+    An event named "gap" tells that the connection broke, and that some events may have been lost.
+    """
+    chosen = sources or [From.TRACKED, From.LOG]
+    if (worker is not None) != (From.WORKER in chosen):
+        text = "goes with the source worker, and the other way round"
+        raise typer.BadParameter(text, param_hint="--worker")
+    names: list[Source] = [source.value for source in chosen]
+    with looking(url, namespace) as client, client.events(*names, worker=worker) as found:
+        typer.echo("pyqless: listening", err=True)
+        for event in islice(_until_interrupted(found), count):
+            _tell(event, client.storage.clock(), as_json=as_json)
+
+
+def _until_interrupted(found: Events) -> Iterator[Event]:
+    with suppress(KeyboardInterrupt):
+        yield from found
+
+
+def _tell(event: Event, now: float, *, as_json: bool) -> None:
+    if as_json:
+        say_line({**_document(event), "at": now})
+        return
+    told = " ".join(f"{name}={value}" for name, value in event.details.items())
+    clock = f"{datetime.fromtimestamp(now).astimezone():%H:%M:%S}"
+    say(f"{clock}  {event.source:10}  {event.name:12}  {event.jid or '-'}  {told}".rstrip())
+
+
+def _document(event: Event) -> dict[str, Any]:
+    return {
+        "event": event.name,
+        "source": event.source,
+        "jid": event.jid,
+        "details": dict(event.details),
+    }

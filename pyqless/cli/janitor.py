@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless janitor``."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import asdict
+from threading import Event
+from typing import Annotated, Any
+
+import typer
+
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.printing import say, say_line
+from pyqless.cli.status import Status
+from pyqless.cli.store import Url, changing
+from pyqless.worker.janitor import Janitor, Report
+
+__all__ = ["janitor"]
+
+
+def janitor(
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only look, and tell what would be removed.")
+    ] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every", min=1, help="Seconds from one pass to the next; one pass unless given."
+        ),
+    ] = None,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """
+    Remove what nothing else does: old statistics, workers that are gone, and jids without a job.
+
+    Such jids stand under tags, among the tracked ones, and in what jobs wait for. Two janitors at once do no harm, nor
+    does one that is killed. With --every, passes that remove anything are told on stderr, and Ctrl-C ends it.
+
+    The exit status of one pass is 1 if something could not be cleaned.
+    """
+    with changing(url, namespace) as client:
+        worker = Janitor(client, dry=dry_run)
+        if every is not None:
+            _repeat(worker, every)
+            return
+        report = worker.run()
+    if as_json:
+        say_line(asdict(report))
+    else:
+        _tell(report, "would be removed" if dry_run else "removed")
+    raise typer.Exit(Status.NOT_DONE if report.faults else Status.DONE)
+
+
+def _repeat(worker: Janitor, interval: float) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    with suppress(KeyboardInterrupt):
+        worker.loop(interval, lambda seconds: not Event().wait(seconds))
+
+
+def _tell(report: Report, done: str) -> None:
+    found: dict[str, Any] = asdict(report)
+    faults = found.pop("faults")
+    for name, what in found.items():
+        if what:
+            say(f"{name} {done}: {', '.join(map(str, what))}")
+    for fault in faults:
+        typer.echo(f"pyqless: {fault}", err=True)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless workers``: who is at work, on what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+import typer
+
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.printing import age, say_json, show
+from pyqless.cli.status import Status
+from pyqless.cli.store import Url, changing, looking
+from pyqless.client import Client
+from pyqless.core.workers import WorkerCounts
+from pyqless.worker import WorkerRecord, records
+
+__all__ = ["COLUMNS", "documents", "row", "workers"]
+
+COLUMNS: Final = ("worker", "jobs", "stalled", "kind", "host", "pid", "seen", "queues", "running")
+
+
+def workers(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORKER...", help="Only these.", show_default=False),
+    ] = None,
+    *,
+    deregister: Annotated[
+        bool,
+        typer.Option(
+            "--deregister", help="Strike those named from the list; they keep their jobs."
+        ),
+    ] = False,
+    url: Url = None,
+    namespace: Namespace = "ql",
+    as_json: AsJson = False,
+) -> None:
+    """
+    List workers, the one seen last first, with their jobs; those of pyqless tell of themselves, too.
+
+    The exit status is 1 if one that is named is not there.
+    """
+    if deregister:
+        if not names:
+            raise typer.BadParameter("name them", param_hint="WORKER...")
+        with changing(url, namespace) as client:
+            client.workers.deregister(*names)
+        return
+    with looking(url, namespace) as client:
+        found = documents(client)
+        now = client.storage.clock()
+    chosen = [document for document in found if not names or document["name"] in names]
+    if as_json:
+        say_json(chosen)
+    else:
+        show(COLUMNS, (row(document, now) for document in chosen))
+    if names and len(chosen) < len(set(names)):
+        raise typer.Exit(Status.NOT_DONE)
+
+
+def documents(client: Client) -> list[dict[str, Any]]:
+    """Describe all workers, each by its counts and, as ``record``, what it told last."""
+    told = {record.name: record for record in records(client)}
+    counted = {counts.name: counts for counts in client.workers.counts()}
+    silent = (WorkerCounts(name, 0, 0) for name in told if name not in counted)
+    return [_document(counts, told.get(counts.name)) for counts in (*counted.values(), *silent)]
+
+
+def _document(counts: WorkerCounts, record: WorkerRecord | None) -> dict[str, Any]:
+    return {**counts._asdict(), "record": None if record is None else asdict(record)}
+
+
+def row(document: dict[str, Any], now: float) -> tuple[str, ...]:
+    """A worker as cells."""
+    name, jobs, stalled = document["name"], str(document["jobs"]), str(document["stalled"])
+    record = document["record"]
+    if record is None:
+        return (name, jobs, stalled, "", "", "", "", "", "")
+    running = ",".join(f"{job['klass']} ({age(now - job['began'])})" for job in record["jobs"])
+    kind = f"{record['kind']}, paused" if record["is_paused"] else record["kind"]
+    seen = age(max(0.0, now - record["seen"]))
+    queues = ",".join(record["queues"])
+    return (name, jobs, stalled, kind, record["host"], str(record["pid"]), seen, queues, running)

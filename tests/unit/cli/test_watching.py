@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""pyqless workers, config, events, top and janitor."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pyqless.client import Client
+from pyqless.core import presence
+from tests.unit.cli.conftest import Cli
+
+Answer = Callable[..., Any]
+
+
+def tell(client: Client, name: str, **changed: Any) -> None:
+    """What a worker of pyqless tells of itself."""
+    began = client.storage.clock() - 120
+    record = {
+        "kind": "serial",
+        "queues": ["q", "r"],
+        "host": "here",
+        "pid": 7,
+        "version": "1",
+        "started": began,
+        "period": 10.0,
+        "is_paused": False,
+        "jobs": [{"jid": "j", "klass": "a.B", "queue": "q", "began": began}],
+        **changed,
+    }
+    fields = {key: json.dumps(value) for key, value in record.items()}
+    client.storage.run(partial(presence.announce, worker=name, fields=fields))
+
+
+# -- workers ----------------------------------------------------------------------------------
+
+
+def test_workers_are_listed(cli: Cli, answer: Answer, client: Client, url: str) -> None:
+    for jid in ("j", "k"):
+        client.queues["q"].put("a.B", jid=jid)
+    client.queues["q"].pop()
+    with Client(url, worker_name="lua") as other:
+        other.queues["q"].pop()
+    tell(client, "w", is_paused=True)
+    found = {worker["name"]: worker for worker in answer("workers")}
+    assert found.keys() == {"w", "lua"}
+    assert (found["w"]["jobs"], found["w"]["record"]["pid"]) == (1, 7)
+    assert found["lua"] == {"name": "lua", "jobs": 1, "stalled": 0, "record": None}
+    rows = {line.split()[0]: line for line in cli("workers")[1].splitlines()}
+    for told in ("serial, paused", "here", "q,r", "a.B (2m)"):
+        assert told in rows["w"]
+
+
+def test_one_worker(cli: Cli, answer: Answer, client: Client) -> None:
+    tell(client, "idle")
+    (found,) = answer("workers idle")
+    assert (found["name"], found["jobs"]) == ("idle", 0)
+    assert answer("workers nobody", status=1) == []
+
+
+def test_a_worker_is_struck_from_the_list(cli: Cli, answer: Answer, client: Client) -> None:
+    client.queues["q"].put("a.B")
+    client.queues["q"].pop()
+    assert [worker["name"] for worker in answer("workers")] == ["w"]
+    assert cli("workers w --deregister") == (0, "", "")
+    assert answer("workers") == []
+    assert cli("workers --deregister")[0] == 2
+
+
+# -- config -----------------------------------------------------------------------------------
+
+
+def test_settings(cli: Cli, answer: Answer, client: Client) -> None:
+    assert cli("config get heartbeat") == (0, "60\n", "")
+    assert cli("config set heartbeat 120") == (0, "", "")
+    assert client.config["heartbeat"] == 120
+    assert answer("config get heartbeat") == 120
+    assert answer("config list")["heartbeat"] == 120
+    assert ["heartbeat", "120"] in [line.split() for line in cli("config list")[1].splitlines()]
+    assert cli("config unset heartbeat") == (0, "", "")
+    assert client.config["heartbeat"] == 60
+
+
+def test_settings_that_are_none(cli: Cli, answer: Answer) -> None:
+    assert cli("config get nothing") == (1, "", "")
+    assert answer("config get nothing", status=1) is None
+    status, _, err = cli("config set heartbeat soon")
+    assert status == 2
+    assert err.startswith("pyqless: heartbeat")
+
+
+# -- events -----------------------------------------------------------------------------------
+
+
+def happening(client: Client, until: threading.Event) -> None:
+    """Put jobs until somebody has heard of it."""
+    while not until.wait(0.01):
+        client.queues["q"].put("a.B", jid="j")
+
+
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_events_are_followed(cli: Cli, client: Client, form: str) -> None:
+    heard = threading.Event()
+    noise = threading.Thread(target=happening, args=(client, heard))
+    noise.start()
+    try:
+        status, out, err = cli(f"events log --count 2 {form}")
+    finally:
+        heard.set()
+        noise.join()
+    assert (status, err) == (0, "pyqless: listening\n")
+    lines = out.splitlines()
+    assert len(lines) == 2
+    if form:
+        event = json.loads(lines[0])
+        assert (event["event"], event["source"], event["jid"]) == ("put", "log", "j")
+        assert event["details"] == {"queue": "q"}
+        assert abs(event["at"] - client.storage.clock()) < 60
+    else:
+        assert lines[0].split()[1:] == ["log", "put", "j", "queue=q"]
+
+
+@pytest.mark.parametrize("line", ["events worker", "events log --worker w", "events nonsense"])
+def test_wrong_sources(cli: Cli, line: str) -> None:
+    assert cli(line)[0] == 2
+
+
+# -- top --------------------------------------------------------------------------------------
+
+
+def test_without_a_terminal_all_is_printed_once(cli: Cli, answer: Answer, client: Client) -> None:
+    client.queues["q"].put("a.B")
+    job = client.queues["q"].pop()
+    assert job is not None
+    job.fail("oops", "no")
+    tell(client, "w")
+    document = answer("top")
+    assert [queue["name"] for queue in document["queues"]] == ["q"]
+    assert [worker["name"] for worker in document["workers"]] == ["w"]
+    assert document["failed"] == {"oops": 1}
+    heads = [line.split()[0] for line in cli("top")[1].splitlines() if line]
+    assert heads == ["queue", "q", "worker", "w", "failed", "oops"]
+
+
+# -- janitor ----------------------------------------------------------------------------------
+
+
+def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
+    client.queues["q"].put("a.B", jid="j")
+    client.jobs["j"].track()
+    # what a Lua client leaves behind
+    client.storage.run(partial(_remove_job, jid="j"))
+    assert answer("janitor --dry-run")["tracked"] == ["j"]
+    assert cli("janitor --dry-run") == (0, "tracked would be removed: j\n", "")
+    assert cli("janitor") == (0, "tracked removed: j\n", "")
+    assert cli("janitor") == (0, "", "")
+
+
+def _remove_job(tx: Any, jid: str) -> Any:
+    yield from tx.read()
+    tx.delete(tx.keys.job(jid))
+    tx.zrem(tx.keys.work("q"), jid)
