@@ -135,20 +135,34 @@ class Line:
         recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
         children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.settings)
         self._found |= {jid: found for jid, (_, found) in children.items()}
-        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(need)
+        due = yield from self._due(need)
+        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(due)
         order = yield from self._order(added, need)
-        unseen = [jid for jid, _ in order if jid not in self._found]
-        if unseen:
-            more, _ = yield from load(self.tx, unseen)
-            self._found |= more
+        yield from self._look_up(order)
         work = self.tx.keys.work(self.queue)
         usable = [self._usable(Place(work, *entry)) for entry in order]
         return [candidate for candidate in usable if candidate]
 
-    def _promoted(self, need: int) -> dict[str, float]:
+    def _due(self, need: int) -> Transition[Scored]:
+        head = self._heads.scheduled
+        due = [entry for entry in head if entry[0] not in self._failed]
+        if len(due) < len(head) == self.number:
+            # what has failed makes room for others, which the head that was read does not show
+            key = self.tx.keys.scheduled(self.queue)
+            (entries,) = yield from self.tx.read(("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES"))
+            due = [entry for entry in entries if entry[1] <= self.tx.now]
+            yield from self._look_up(due[:need])
+        return due if need < 0 else due[:need]
+
+    def _look_up(self, entries: Scored) -> Transition[None]:
+        unseen = [jid for jid, _ in entries if jid not in self._found]
+        if unseen:
+            more, _ = yield from load(self.tx, unseen)
+            self._found |= more
+
+    def _promoted(self, scheduled: Scored) -> dict[str, float]:
         scores = {}
-        scheduled = [entry for entry in self._heads.scheduled if entry[0] not in self._failed]
-        for jid, due in scheduled if need < 0 else scheduled[:need]:
+        for jid, due in scheduled:
             found = self._found[jid]
             try:
                 if isinstance(found, StoreCorrupted):

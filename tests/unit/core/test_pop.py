@@ -687,6 +687,25 @@ def test_peek(core: Target, example: Example) -> None:
         reply=jids("J"),
         holds={"ql:j:R-1": {"state": "failed"}, "ql:q:q-scheduled": None, "ql:q:q-work": None},
     ),
+    *(
+        Example(
+            "queue.lua: invalidate_locks, one that has failed makes room for the next in scheduled",
+            f"pop 200 q other {count}",
+            after=[
+                "config.set 90 grace-period 0",
+                "put 95 me q R-1 klass {} 50",
+                "recur 100 q R klass {} interval 1000 0 retries 0",
+                "pop 100 q worker 1",
+                # in scheduled at 145 since 95, and locked until 160
+                "put 110 me q J klass {} 40",
+                "put 110 me q K klass {} 45",
+                "put 110 me q L klass {} 200",
+            ],
+            reply=jids("K", "J")[2 - count :],
+            holds={"ql:j:R-1": {"state": "failed"}, "ql:q:q-scheduled": left},
+        )
+        for count, left in ((1, {"K": 155.0, "L": 310.0}), (2, {"L": 310.0}))
+    ),
     Example(
         "C8: one that has failed makes room for the next in work",
         "pop 200 q other 1",
