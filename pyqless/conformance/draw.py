@@ -139,7 +139,7 @@ class Draw:
 
     def tags(self) -> str:
         """Draw a list of tags, as JSON."""
-        rare = self.one(["{}", '{"a":"red"}', "[1,0.1]", '[ "red" ,"red"]', "null"])
+        rare = self.one(["{}", "[1,0.1]", '[ "red" ,"red"]', "null"])
         return self.one([self.listed(self.some(TAGS, 0, 3))], rare)
 
     def depends(self) -> str:
