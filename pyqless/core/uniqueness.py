@@ -33,13 +33,13 @@ def put_unless_taken(
     """
     keys = tx.keys
     state, recurs = yield from tx.read(
-        ("HGET", keys.job(jid), "state"), ("EXISTS", keys.recurring_job(jid))
+        ("HGET", keys.job(jid), "state"), ("HGET", keys.recurring_job(jid), "jid")
     )
-    is_taken = bool(recurs) or (
+    is_taken = recurs is not None or (
         state is not None and not (on_conflict == "replace_if_done" and state in _DONE)
     )
     if is_taken and on_conflict == "error":
-        what = "recurring job" if recurs else f"job ({state})"
+        what = "recurring job" if recurs is not None else f"job ({state})"
         raise JobExists(f"there is a {what} {jid!r} already", argument="jid", value=jid)
     if is_taken and on_conflict != "replace":
         return False

@@ -10,8 +10,10 @@ import pytest
 
 from pyqless.conformance import Target
 from pyqless.core import moving, purging, sweeping
+from pyqless.core.keyspace import Keyspace
 from pyqless.core.sweeping import Swept
 from pyqless.core.transaction import Stale
+from tests import stepper
 
 ALL = ("waiting", "scheduled", "depends", "running")
 
@@ -224,3 +226,66 @@ def test_a_queue_in_which_a_job_is_kept_stays_known(core: Target) -> None:
 def test_an_entry_that_moves_in_between_is_looked_for_anew() -> None:
     with pytest.raises(Stale):
         sweeping.require_standing([1.0, None])
+
+
+# -- others act in between --------------------------------------------------------------------
+
+_PUT = "put 100 me q J klass {} 0"
+
+
+def _finish(running: stepper.Running) -> Any:
+    """Go on to the end; gives the value of a transition that is no command."""
+    try:
+        while True:
+            next(running._attempts)
+    except StopIteration as end:
+        return end.value
+
+
+@pytest.mark.parametrize(
+    ("sweep", "meanwhile", "expected"),
+    [
+        (lambda tx: purging.purge(tx, "q", ("waiting",)), "pop 110 q other 1", Swept(0, ())),
+        (lambda tx: purging.purge(tx, "q", ("waiting",)), "cancel 110 J", Swept(0, ())),
+        (lambda tx: purging.purge(tx, "q", ("waiting",)), "put 110 me p J k {} 0", Swept(0, ())),
+        (
+            lambda tx: purging.purge(tx, "q", ("waiting",)),
+            """put 110 me p D k {} 0 depends '["J"]'""",
+            Swept(0, ("J",)),
+        ),
+        (
+            lambda tx: moving.move(tx, "q", "to", ("waiting",)),
+            "pop 110 q other 1",
+            Swept(0, ()),
+        ),
+        (lambda tx: moving.move(tx, "q", "to", ("waiting",)), "cancel 110 J", Swept(0, ())),
+    ],
+)
+@pytest.mark.parametrize("after", [1, 2])
+def test_others_act_in_between(sweep: Any, meanwhile: str, expected: Swept, after: int) -> None:
+    keyspace = Keyspace()
+    stepper.run(keyspace, _PUT)
+    running = stepper.begin(keyspace, "length 120 q")
+    running._attempts = running._until_committed(sweep)
+    running.step(after)
+    stepper.run(keyspace, meanwhile)
+    acted = keyspace.dump()
+    # whoever came first counts, and nothing of what they did is undone
+    assert _finish(running) == expected
+    assert keyspace.dump() == acted
+    assert running.conflicts == 1 or after == 1
+
+
+def test_a_failed_job_that_comes_back_in_between_is_kept() -> None:
+    keyspace = Keyspace()
+    for words in (_PUT, "pop 101 q w 1", "fail 102 J w group message"):
+        stepper.run(keyspace, words)
+    running = stepper.begin(keyspace, "length 120 q")
+    running._attempts = running._until_committed(
+        lambda tx: purging.purge_failed(tx, "group", 110.0)
+    )
+    running.step(2)
+    stepper.run(keyspace, "unfail 111 q group")
+    acted = keyspace.dump()
+    assert _finish(running) == Swept(0, ())
+    assert keyspace.dump() == acted
