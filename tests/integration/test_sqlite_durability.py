@@ -122,7 +122,8 @@ def held(disk: Disk) -> Iterator[threading.Event]:
     try:
         yield waits
     finally:
-        disk.before = lambda: None
+        if disk.before is wait:
+            disk.before = lambda: None
         go.set()
 
 
@@ -173,6 +174,28 @@ def test_a_disk_that_fails_is_said(path: Path, disk: Disk) -> None:
         assert raised.value.argument == "path"
         disk.before = lambda: None
         put(storage, "other")
+
+
+def test_a_disk_that_fails_has_failed_for_all_who_wait(path: Path, disk: Disk) -> None:
+    def fail_at_once() -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    jids = [f"jid{number}" for number in range(3)]
+    with open_storage(url_of(path, timeout=60)) as storage, ThreadPoolExecutor(4) as pool:
+        storage.flush()
+        before = disk.flushes
+        with held(disk) as waits:
+            first = pool.submit(put, storage, "first")
+            assert waits.wait(60)
+            others = [pool.submit(put, storage, jid) for jid in jids]
+            while len(call(storage, "multiget", NOW, *jids)) < 3:  # until all are committed
+                assert not any(other.done() for other in others)
+            disk.before = fail_at_once  # from the next time on
+        first.result(60)
+        assert [type(other.exception(60)) for other in others] == [OutcomeUnknown] * 3
+        assert disk.flushes - before == 2
+        disk.before = lambda: None
+        put(storage, "later")
 
 
 # -- space ------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import statistics
 import threading
@@ -242,15 +241,25 @@ def test_iteration_ends_when_the_subscription_is_closed(storage: Storage) -> Non
     assert [message.data for message in heard] == ["1", "2"]
 
 
+FORK = """
+    import os
+    storage = open_storage(argv[1])
+    ear = storage.subscribe("told")
+    child = os.fork()
+    if not child:
+        os._exit(0 if ear.get() is None else 1)
+    print(os.waitpid(child, 0)[1], flush=True)
+    print(*ear.get(60), flush=True)
+    storage.close()
+"""
+
+
 def test_the_bell_stays_with_the_parent(path: Path, storage: Storage) -> None:
-    with storage.subscribe("told") as ear:
-        child = os.fork()
-        if not child:
-            os._exit(0 if ear.get() is None else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        storage.run(publishing(("told", "1")))
-        assert ear.get(PATIENCE) == Message("told", "1")
+    with start(FORK, url_of(path)) as process:
+        assert process.stdout.readline() == "0\n"
         assert len(bells(path)) == 1
+        storage.run(publishing(("told", "1")))
+        assert process.stdout.readline() == "told 1\n"
 
 
 async def test_closing_ends_a_wait_in_asyncio(path: Path) -> None:

@@ -67,7 +67,7 @@ class DatabaseFile:
             try:
                 yield lane
             finally:
-                lane.execute(sql.COMMIT)
+                lane.end()
 
     @contextmanager
     def writing(self) -> Iterator[Turn]:
@@ -93,7 +93,7 @@ class DatabaseFile:
                     return
                 commit = self._log.committed()
             if self._durable:
-                self._log.flush(lane.log(), commit)
+                self._log.flush(lane.log, commit)
             if commit % _TIDY_EVERY == 0:
                 self.tidy(lane)
 

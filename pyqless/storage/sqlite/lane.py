@@ -60,6 +60,10 @@ class Lane:
     def roll_back(self) -> None:
         """Undo the transaction."""
         self.forget()
+        self.end()
+
+    def end(self) -> None:
+        """End a transaction of which nothing is to be kept."""
         # after some errors SQLite has done it already
         if self.connection.in_transaction:
             self.execute(sql.ROLLBACK)

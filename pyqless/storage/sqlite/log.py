@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -56,32 +57,43 @@ class Log:
     def __init__(self, path: str) -> None:
         self._path = path
         self._lock = threading.Lock()
-        #: the number of the last commit, and of the last one that is known to be on the disk
+        #: the number of the last commit, of the last one known to be on the disk, and of the last one in doubt
         self._committed = 0
         self._flushed = 0
+        self._doubtful = 0
+        self._reason: OSError | None = None
 
     def committed(self) -> int:
-        """Count a commit; the caller holds the lock for writing."""
+        """Count a commit; the caller has the turn to write."""
         self._committed += 1
         return self._committed
 
-    def flush(self, file: LogFile, commit: int) -> None:
+    def flush(self, file: Callable[[], LogFile], commit: int) -> None:
         """
         Wait until a commit is on the disk.
 
+        Args:
+            file: gives the file of a connection that stays open meanwhile.
+
         Raises:
-            OutcomeUnknown: the disk fails.
+            OutcomeUnknown: the disk failed.
         """
         with self._lock:
-            if self._flushed >= commit:
-                return
-            latest = self._committed
-            try:
-                file.flush()
-            except OSError as error:
+            if commit > max(self._flushed, self._doubtful):
+                self._flush(file)
+            # a disk that has failed once says so once, whoever else waits for the same pages
+            if commit <= self._doubtful:
                 raise OutcomeUnknown(
-                    f"{self._path}: the disk fails, so a power cut may undo the commit: {error}",
+                    f"{self._path}: the disk failed, so a power cut may undo the commit: {self._reason}",
                     argument="path",
                     value=self._path,
-                ) from error
+                )
+
+    def _flush(self, file: Callable[[], LogFile]) -> None:
+        latest = self._committed
+        try:
+            file().flush()
+        except OSError as error:
+            self._doubtful, self._reason = latest, error
+        else:
             self._flushed = latest
