@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: MIT
+"""The driver on a server that is simulated, and that says whatever a test wants it to say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import pytest
+
+from pyqless.core.effects import Command, Continue, Factory, FollowedBy, Transition
+from pyqless.core.keyspace import READS, Keyspace
+from pyqless.core.transaction import Transaction
+from pyqless.errors import (
+    ConflictError,
+    OutcomeUnknown,
+    StoreCorrupted,
+    StoreRefused,
+    StoreUnavailable,
+)
+from pyqless.storage.base import Described
+from pyqless.storage.redis.driver import carry_out
+from pyqless.storage.redis.lane import FENCE_LIFE, Lane, State
+from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.protocol import ServerError
+from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
+
+Packet = tuple[Command, ...]
+#: sees a packet and the replies to it, and returns the replies that arrive; or raises LinkLost
+Meddler = Callable[[Packet, list[Any]], list[Any]]
+
+
+def faithful(_: Packet, replies: list[Any]) -> list[Any]:
+    return replies
+
+
+class Server:
+    """One connection to a server; others write to its keyspace directly."""
+
+    def __init__(self) -> None:
+        self.keyspace = Keyspace()
+        self.packets: list[Packet] = []
+        self.meddle: Meddler = faithful
+        self.is_reachable = True
+        self._forget()
+
+    def _forget(self) -> None:
+        self._watched: dict[str, int] = {}
+        self._queue: list[Command] | None = None
+
+    def perform(self, step: Step) -> Any:
+        """Do what the driver asks for."""
+        match step:
+            case Connect():
+                if not self.is_reachable:
+                    raise StoreUnavailable("nobody is there")
+                self._forget()
+            case Close():
+                self._forget()
+            case Exchange(commands):
+                self.packets.append(commands)
+                return self.meddle(commands, [self._answer(command) for command in commands])
+            case Pause():
+                pass
+        return None
+
+    def _answer(self, command: Command) -> Any:
+        name, *arguments = command
+        if self._queue is not None and name not in ("EXEC", "DISCARD"):
+            self._queue.append(command)
+            return "QUEUED"
+        match name:
+            case "WATCH":
+                for key in arguments:
+                    self._watched.setdefault(key, self.keyspace.versions.get(key, 0))
+            case "UNWATCH":
+                self._watched = {}
+            case "MULTI":
+                self._queue = []
+            case "DISCARD":
+                if self._queue is None:
+                    return ServerError("ERR DISCARD without MULTI")
+                self._forget()
+            case "EXEC":
+                return self._exec()
+            case "EXPIRE":
+                return 1
+            case _:
+                return self._carry_out(command)
+        return "OK"
+
+    def _exec(self) -> Any:
+        versions, queued = self.keyspace.versions, self._queue
+        if queued is None:
+            return ServerError("ERR EXEC without MULTI")
+        void = any(versions.get(key, 0) != version for key, version in self._watched.items())
+        self._forget()
+        return None if void else [self._answer(command) for command in queued]
+
+    def _carry_out(self, command: Command) -> Any:
+        try:
+            if command[0] in READS:
+                return self.keyspace.read(command)
+            self.keyspace.write(tuple(map(str, command)))
+        except TypeError:
+            return ServerError("WRONGTYPE of a key")
+        return 1
+
+
+class Bench:
+    """A storage, a lane and a server."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.time = 0.0
+        self.policy = policy or Policy(attempts=5, monotonic=lambda: self.time)
+        self.server = Server()
+        self.storage = Described("simulated://", "ql", lambda: 7.0)
+        self.lane = Lane(self.storage.keys, self.policy, self.storage.metrics)
+
+    def run(self, transition: Factory[Any]) -> Any:
+        steps: Steps[Any] = carry_out(self.storage, self.policy, self.lane, transition, None)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    answer = self.server.perform(step)
+                except (LinkLost, StoreUnavailable) as event:
+                    step = steps.throw(event)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return end.value
+
+    def sent(self) -> list[list[str]]:
+        """The names of the commands of each packet."""
+        return [[command[0] for command in packet] for packet in self.server.packets]
+
+    def others_set(self, key: str, field: str, text: str) -> None:
+        self.server.keyspace.write(("HSET", key, field, text))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def once(name: str, act: Callable[[list[Any]], list[Any]]) -> Meddler:
+    """Meddle with the first packet that has a command of this name."""
+    done = False
+
+    def meddle(packet: Packet, replies: list[Any]) -> list[Any]:
+        nonlocal done
+        if done or name not in [command[0] for command in packet]:
+            return replies
+        done = True
+        return act(replies)
+
+    return meddle
+
+
+def lose(_: list[Any]) -> list[Any]:
+    raise LinkLost("lost", sent=True)
+
+
+def last(reply: Any) -> Callable[[list[Any]], list[Any]]:
+    return lambda replies: [*replies[:-1], reply]
+
+
+# -- transitions ------------------------------------------------------------------------------------
+
+
+def count(tx: Transaction) -> Transition[int]:
+    """Count one up, by reading and writing."""
+    (text,) = yield from tx.read(("HGET", "a", "n"), last=True)
+    number = int(text or 0) + 1
+    tx.hset("a", "n", str(number))
+    return number
+
+
+def blind(tx: Transaction) -> Transition[str]:
+    tx.hset("a", "n", "1")
+    return "written"
+    yield
+
+
+def reading_on(*further: Command, first: Command = ("HGET", "a", "n")) -> Factory[Any]:
+    """Read on behind what seemed to be the last batch, and write."""
+
+    def transition(tx: Transaction) -> Transition[Any]:
+        seen = yield from tx.read(first, last=True, tolerant=True)
+        more = yield from tx.read(*further, last=True)
+        tx.hset("c", "seen", str(more))
+        return seen, more
+
+    return transition
+
+
+def view(*reads: Command) -> Factory[Any]:
+    def transition(tx: Transaction) -> Transition[Any]:
+        return (yield from tx.snapshot(*reads))
+
+    return transition
+
+
+# -- conflicts --------------------------------------------------------------------------------------
+
+
+def test_a_conflict_begins_afresh(bench: Bench) -> None:
+    def interfere(replies: list[Any]) -> list[Any]:
+        bench.others_set("a", "n", "5")
+        return replies
+
+    bench.server.meddle = once("HGET", interfere)
+    assert bench.run(count) == 6
+    assert (bench.storage.metrics.attempts, bench.storage.metrics.conflicts) == (2, 1)
+
+
+def test_a_conflict_that_does_not_end_names_the_keys(bench: Bench) -> None:
+    def interfere(packet: Packet, replies: list[Any]) -> list[Any]:
+        bench.others_set("a", "n", str(len(bench.server.packets)))
+        return replies
+
+    def both(tx: Transaction) -> Transition[None]:
+        yield from tx.read(("HGET", "a", "n"), ("HGET", "b", "n"), last=True)
+        tx.hset("b", "n", "1")
+
+    bench.server.meddle = interfere
+    with pytest.raises(ConflictError, match=r"5 times: a$") as caught:
+        bench.run(both)
+    assert caught.value.value == {"a": True, "b": False}
+    assert bench.storage.metrics.conflicts == 5
+
+
+def test_a_conflict_over_nothing_that_was_read(bench: Bench) -> None:
+    """Only the fence can be to blame: somebody else writes to it."""
+
+    def interfere(_: Packet, replies: list[Any]) -> list[Any]:
+        bench.others_set(bench.lane.fence, "epoch", "1")
+        return replies
+
+    bench.server.meddle = interfere
+    with pytest.raises(ConflictError, match="unknown") as caught:
+        bench.run(blind)
+    assert caught.value.value == {}
+
+
+def test_a_last_look_that_fails_does_not_hide_the_conflict(bench: Bench) -> None:
+    def interfere(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[0][0] in ("UNWATCH", "HGET"):
+            raise LinkLost("lost", sent=True)
+        bench.others_set("a", "n", str(len(bench.server.packets)))
+        return replies
+
+    bench.server.meddle = interfere
+    with pytest.raises(ConflictError) as caught:
+        bench.run(count)
+    assert caught.value.value == {"a": False}
+
+
+def test_the_deadline_ends_the_tries(bench: Bench) -> None:
+    def interfere(_: Packet, replies: list[Any]) -> list[Any]:
+        bench.time += 4
+        bench.others_set("a", "n", str(int(bench.time)))
+        return replies
+
+    bench.server.meddle = interfere
+    with pytest.raises(ConflictError):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 2, "each took 8 of 10 seconds"
+
+
+# -- reading on behind the last batch ---------------------------------------------------------------
+
+
+def test_reading_on(bench: Bench) -> None:
+    bench.others_set("b", "n", "2")
+    assert bench.run(reading_on(("HGET", "b", "n"))) == ([None], ["2"])
+    assert bench.sent() == [
+        ["WATCH", "HGET", "MULTI"],
+        ["DISCARD", "WATCH", "HGET", "HGET", "MULTI"],
+        ["HSET", "HSET", "EXPIRE", "EXEC"],
+    ]
+    assert bench.storage.metrics.reopenings == 1
+    _, watch, again, *_ = bench.server.packets[1]
+    assert watch == ("WATCH", bench.lane.fence, "a", "b")
+    assert again == ("HGET", "a", "n")
+
+
+def test_reading_on_notices_what_has_changed_meanwhile(bench: Bench) -> None:
+    def interfere(replies: list[Any]) -> list[Any]:
+        bench.others_set("a", "n", "5")
+        return replies
+
+    bench.server.meddle = once("MULTI", interfere)
+    assert bench.run(reading_on(("HGET", "b", "n"))) == (["5"], [None])
+    assert bench.storage.metrics.conflicts == 1
+
+
+def test_reading_on_notices_what_changes_afterwards(bench: Bench) -> None:
+    def interfere(replies: list[Any]) -> list[Any]:
+        bench.others_set("a", "n", "5")
+        return replies
+
+    bench.server.meddle = once("DISCARD", interfere)
+    assert bench.run(reading_on(("HGET", "b", "n"))) == (["5"], [None])
+    assert bench.storage.metrics.conflicts == 1
+
+
+def test_reading_on_past_a_key_of_another_type(bench: Bench) -> None:
+    """It is as wrong as before, which is no change."""
+    bench.others_set("a", "n", "1")
+    (fault,), more = bench.run(reading_on(("HGET", "b", "n"), first=("LRANGE", "a", 0, -1)))
+    assert isinstance(fault, StoreCorrupted)
+    assert more == [None]
+    assert bench.storage.metrics.attempts == 1
+
+
+def test_reading_on_twice(bench: Bench) -> None:
+    def transition(tx: Transaction) -> Transition[None]:
+        for key in "abc":
+            yield from tx.read(("HGET", key, "n"), free=[("HGET", "free", key)], last=True)
+        tx.hset("d", "n", "1")
+
+    bench.run(transition)
+    assert bench.server.packets[2][1] == ("WATCH", bench.lane.fence, "a", "b", "c")
+    assert [command for command in bench.server.packets[2] if command[0] == "HGET"] == [
+        ("HGET", "a", "n"),
+        ("HGET", "b", "n"),
+        ("HGET", "c", "n"),
+        ("HGET", "free", "c"),
+    ]
+
+
+# -- commits that are needed, and others ------------------------------------------------------------
+
+
+def test_several_batches_that_write_nothing_end_with_a_commit(bench: Bench) -> None:
+    def transition(tx: Transaction) -> Transition[None]:
+        yield from tx.read(("HGET", "a", "n"))
+        yield from tx.read(("HGET", "b", "n"), last=True)
+
+    bench.run(transition)
+    assert bench.sent()[-1] == ["EXEC"]
+    bench.server.meddle = once("EXEC", lose)
+    bench.run(transition)
+    assert bench.storage.metrics.recoveries == 0, "there was nothing to be applied"
+
+
+def test_one_batch_that_writes_nothing_needs_none(bench: Bench) -> None:
+    def transition(tx: Transaction) -> Transition[None]:
+        yield from tx.read(("HGET", "a", "n"), last=True)
+
+    bench.run(transition)
+    assert bench.sent() == [["WATCH", "HGET", "MULTI"]]
+
+
+def test_a_view_of_one_read_is_one_command(bench: Bench) -> None:
+    assert bench.run(view(("HLEN", "a"))) == [0]
+    assert bench.run(view(("HLEN", "a"), ("HLEN", "b"))) == [0, 0]
+    assert bench.run(view()) == []
+    assert bench.sent() == [["HLEN"], ["MULTI", "HLEN", "HLEN", "EXEC"]]
+
+
+@pytest.mark.parametrize("reads", [[("HLEN", "a")], [("HLEN", "a"), ("HLEN", "b")]])
+def test_a_view_leaves_what_the_call_before_has_opened(bench: Bench, reads: list[Command]) -> None:
+    def opening(tx: Transaction) -> Transition[None]:
+        yield from tx.read(("HGET", "a", "n"), last=True)
+
+    bench.run(opening)
+    assert bench.run(view(*reads)) == [0] * len(reads)
+    assert bench.run(view(*reads)) == [0] * len(reads)
+    assert [names.count("DISCARD") for names in bench.sent()] == [0, 1, 0]
+
+
+# -- the server does not do as it should ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("position", [0, -1], ids=["WATCH", "MULTI"])
+def test_a_control_command_that_is_not_acknowledged(bench: Bench, position: int) -> None:
+    def spoil(_: Packet, replies: list[Any]) -> list[Any]:
+        replies[position] = "maybe"
+        return replies
+
+    bench.server.meddle = spoil
+    with pytest.raises(StoreUnavailable, match="answered with 'maybe'"):
+        bench.run(count)
+    assert not [names for names in bench.sent() if "HSET" in names]
+    assert bench.lane.state is State.CLOSED
+
+
+def test_an_exec_that_makes_no_sense_is_looked_up(bench: Bench) -> None:
+    bench.server.meddle = once("EXEC", last("QUEUED"))
+    assert bench.run(count) == 1
+    assert bench.server.keyspace.read(("HGET", "a", "n")) == "1"
+    assert bench.storage.metrics.recoveries == 1
+
+
+def test_an_error_in_the_middle_of_a_commit(bench: Bench) -> None:
+    bench.server.keyspace.write(("SADD", "a", "member"))
+    with pytest.raises(StoreCorrupted, match="a: HSET failed in the middle of a commit") as caught:
+        bench.run(blind)
+    assert (caught.value.argument, caught.value.value) == ("a", "HSET")
+    assert bench.storage.metrics.attempts == 1
+
+
+READONLY: Final = ServerError("EXECABORT Transaction discarded because of: READONLY You can't")
+
+
+def test_a_replica_from_the_beginning(bench: Bench) -> None:
+    bench.server.meddle = once("EXEC", last(READONLY))
+    with pytest.raises(StoreRefused, match="read-only replica"):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 1
+
+
+def test_a_master_that_has_become_a_replica(bench: Bench) -> None:
+    def demote(replies: list[Any]) -> list[Any]:
+        bench.server.keyspace.flush()  # what it has just carried out
+        return [*replies[:-1], READONLY]
+
+    bench.run(count)
+    bench.server.meddle = once("EXEC", demote)
+    assert bench.run(count) == 1
+    assert bench.storage.metrics.attempts == 3
+
+
+# -- the connection breaks --------------------------------------------------------------------------
+
+
+def test_what_the_old_connection_was_in_is_not_left_on_the_new_one(bench: Bench) -> None:
+    bench.run(count)
+    bench.server.meddle = once("EXEC", lose)
+    bench.run(count)
+    assert [names[0] for names in bench.sent()] == ["WATCH", "HSET", "WATCH", "HSET", "HINCRBY"]
+    assert bench.run(count) == 3
+
+
+def test_a_store_that_has_never_answered_is_not_waited_for(bench: Bench) -> None:
+    bench.server.is_reachable = False
+    with pytest.raises(StoreUnavailable, match="nobody is there"):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 1
+
+
+def test_a_store_that_has_answered_before_is_waited_for(bench: Bench) -> None:
+    bench.run(count)
+
+    def vanish(_: list[Any]) -> list[Any]:
+        bench.server.is_reachable = False
+        raise LinkLost("lost", sent=True)
+
+    bench.server.meddle = once("HGET", vanish)
+    with pytest.raises(StoreUnavailable, match="nobody is there"):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 6
+
+
+@pytest.mark.parametrize("words", ["", "a sentence"])
+def test_a_connection_that_keeps_breaking(bench: Bench, words: str) -> None:
+    def fail(*_: object) -> list[Any]:
+        raise LinkLost(OSError(words), sent=False)
+
+    bench.server.meddle = fail
+    with pytest.raises(StoreUnavailable, match=f"keeps breaking: {words or 'OSError'}"):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 5
+
+
+def test_an_exec_that_was_never_sent_needs_no_recovery(bench: Bench) -> None:
+    def refuse(_: list[Any]) -> list[Any]:
+        bench.server.keyspace.flush()  # it was never there
+        raise LinkLost("lost", sent=False)
+
+    bench.server.meddle = once("EXEC", refuse)
+    assert bench.run(count) == 1
+    assert bench.storage.metrics.recoveries == 0
+
+
+def test_a_recovery_that_is_interrupted_goes_on(bench: Bench) -> None:
+    def interrupt(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[-1][0] == "EXEC" or (packet[0][0] == "HINCRBY" and len(bench.server.packets) < 5):
+            raise LinkLost("lost", sent=True)
+        return replies
+
+    bench.server.meddle = interrupt
+    assert bench.run(count) == 1
+    assert bench.sent()[2:] == [["HINCRBY", "HGET", "EXPIRE"]] * 3
+    assert bench.storage.metrics.recoveries == 1
+
+
+def test_a_fence_that_cannot_be_written_tells_of_a_commit_all_the_same(bench: Bench) -> None:
+    def refuse(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[-1][0] == "EXEC":
+            raise LinkLost("lost", sent=True)
+        if packet[0][0] == "HINCRBY":
+            replies[0] = ServerError("OOM command not allowed")
+        return replies
+
+    bench.server.meddle = refuse
+    assert bench.run(count) == 1
+
+
+def test_a_fence_that_cannot_be_written_does_not_tell_that_nothing_was_committed(
+    bench: Bench,
+) -> None:
+    """For the old EXEC may still come."""
+
+    def refuse(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[-1][0] == "EXEC":
+            bench.server.keyspace.flush()
+            raise LinkLost("lost", sent=True)
+        if packet[0][0] == "HINCRBY":
+            replies[0] = ServerError("OOM command not allowed")
+        return replies
+
+    bench.server.meddle = refuse
+    with pytest.raises(OutcomeUnknown, match="OOM"):
+        bench.run(count)
+
+
+# -- the fence --------------------------------------------------------------------------------------
+
+
+def test_a_fence_expires_a_day_after_its_last_use(bench: Bench) -> None:
+    """Which is put off once an hour."""
+    expiries = []
+    for bench.time in (0.0, 1.0, 3599.0, 3600.0, 7000.0, 7201.0):
+        bench.server.packets.clear()
+        bench.run(count)
+        expiries += [command for command in bench.server.packets[-1] if command[0] == "EXPIRE"]
+    assert expiries == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+
+
+def test_an_expiry_that_met_a_conflict_is_put_off_again(bench: Bench) -> None:
+    def interfere(replies: list[Any]) -> list[Any]:
+        bench.others_set("a", "n", "5")
+        return replies
+
+    bench.server.meddle = once("HGET", interfere)
+    bench.run(count)
+    assert [names[-2] for names in bench.sent() if names[-1] == "EXEC"] == ["EXPIRE", "EXPIRE"]
+
+
+def test_each_lane_has_a_fence_of_its_own(bench: Bench) -> None:
+    other = Lane(bench.storage.keys, bench.policy, bench.storage.metrics)
+    assert bench.lane.fence != other.fence
+    assert {lane.fence.startswith(bench.storage.keys.own) for lane in (bench.lane, other)} == {True}
+
+
+# -- chains -----------------------------------------------------------------------------------------
+
+
+def chain(moments: list[float], links: int) -> Factory[Any]:
+    def link(tx: Transaction) -> Transition[Any]:
+        moments.append(tx.now)
+        number = yield from count(tx)
+        return Continue(link) if number < links else number
+
+    return link
+
+
+def test_a_chain_goes_on_at_its_first_moment(bench: Bench) -> None:
+    times: Iterable[float] = iter([1.0, 2.0, 3.0])
+    bench.storage.clock = lambda: next(iter(times))
+    moments: list[float] = []
+    assert bench.run(chain(moments, 3)) == 3
+    assert moments == [1.0, 1.0, 1.0]
+
+
+def test_housekeeping_that_fails_is_left_to_others(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    def housekeeping(_: Transaction) -> Transition[None]:
+        raise StoreRefused("out of memory")
+        yield
+
+    def transition(tx: Transaction) -> Transition[FollowedBy]:
+        return FollowedBy((yield from count(tx)), housekeeping)
+
+    with caplog.at_level(logging.WARNING, "pyqless"):
+        assert bench.run(transition) == 1
+    assert caplog.messages == ["housekeeping is left to a later call: out of memory"]
