@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import redis
+
 __all__: list[str] = []
 
 
@@ -74,7 +76,7 @@ def leave(job: Any) -> None:
 
 def parent(job: Any) -> None:
     """Start a process that would outlive the job."""
-    child = subprocess.Popen(["sleep", "600"])
+    child = subprocess.Popen(["/bin/sleep", "600"])
     mark(job, f"started {child.pid} for")
     time.sleep(job.data["seconds"])
 
@@ -112,8 +114,6 @@ def litter(job: Any) -> None:
 
 def count(job: Any) -> None:
     """Count in Redis, whatever happens to the job afterwards."""
-    import redis
-
     with redis.Redis.from_url(job.data["counter"]) as client:
         client.hincrby("counted", job.jid, 1)
     time.sleep(job.data.get("seconds", 0))

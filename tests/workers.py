@@ -6,9 +6,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from pyqless import Client, Job
 
-__all__ = ["Mark", "Worker", "is_alive", "until"]
+__all__ = ["Gate", "Mark", "Worker", "is_alive", "state", "until"]
 
 ROOT: Final = Path(__file__).parent.parent
 
@@ -150,3 +152,57 @@ def state(client: Client, jid: str) -> str:
     """The state of a job, or an empty text."""
     job: Job | None = client.jobs.get(jid)
     return "" if job is None else job.state
+
+
+class Gate:
+    """
+    A way to a server on loopback that can be shut: all connections end, and new ones at once.
+
+    Args:
+        port: the server's.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._is_open = True
+        self._sockets: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def shut(self) -> None:
+        """Let nobody through."""
+        self._is_open = False
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def open(self) -> None:
+        """Let everybody through again."""
+        self._is_open = True
+
+    def close(self) -> None:
+        """Close everything."""
+        self.shut()
+        for one in (self._listener, *self._sockets):
+            one.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if not self._is_open:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._sockets += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _pass(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(2**16):
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)

@@ -101,6 +101,7 @@ class Custody:
         try:
             if self._messages is None and time.monotonic() >= self._subscribe_at:
                 self._messages = self._client.storage.subscribe(self._channel)
+                self._book.hasten_all()
             while self._messages is not None and (message := self._messages.get(0)) is not None:
                 event = event_of(self._client.storage.keys, message)
                 if event.name in LOST_EVENTS and event.jid is not None:

@@ -72,6 +72,11 @@ class Heartbeats:
         if (entry := self._entries.get(jid)) is not None:
             entry.due = -math.inf
 
+    def hasten_all(self) -> None:
+        """Renew all locks at once: nobody has listened for a while, and there may have been word of any."""
+        for entry in list(self._entries.values()):
+            entry.due = -math.inf
+
     def wait(self, now: float) -> float:
         """Seconds until something is to be done; infinite if nothing is."""
         entries = list(self._entries.values())

@@ -120,6 +120,8 @@ class ThreadKeeper:
         try:
             if self._events is None and self._now() >= self._subscribe_at:
                 self._events = self._client.events("worker")
+                self._book.hasten_all()
+                return
             if self._events is not None:
                 event = self._events.get(seconds)
                 if event is not None and event.name in LOST_EVENTS and event.jid is not None:

@@ -72,6 +72,7 @@ class Pulse:
         while True:
             try:
                 async with self._client.events("worker") as events:
+                    self._book.hasten_all()
                     async for event in events:
                         if event.name in LOST_EVENTS and event.jid is not None:
                             self._book.hasten(event.jid)

@@ -67,7 +67,7 @@ def test_a_job_that_listens_goes_back_at_once(url: str, client: Client, kind: st
 @pytest.mark.parametrize("kind", ["forking", "serial"])
 @pytest.mark.parametrize("again", [False, True], ids=["when its time is over", "at the second"])
 def test_a_job_that_does_not_is_cut_off_and_goes_back(
-    url: str, client: Client, kind: str, again: bool
+    url: str, client: Client, kind: str, *, again: bool
 ) -> None:
     with start(url, kind, "--grace", "60" if again else "0.3") as worker:
         worker.put(client, "sleep", "J", seconds=60, retries=0)

@@ -94,11 +94,13 @@ def test_a_time_limit_stops_the_job_and_keeps_the_lock() -> None:
 def test_a_lost_lock_counts_more_than_other_reasons() -> None:
     job = attempt()
     job.stop(StopReason.STOPPING)
+    told: list[StopReason] = []
+    job.on_stop = told.append
     job.stop(StopReason.DROPPED)
-    assert job.stopped is StopReason.STOPPING
     job.stop(StopReason.LOST)
     job.stop(StopReason.CANCELED)
-    assert job.stopped is StopReason.LOST
+    assert told == [StopReason.LOST]
+    assert not job.holds
 
 
 def test_another_run_of_the_same_job_takes_the_place() -> None:

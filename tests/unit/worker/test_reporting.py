@@ -40,10 +40,13 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert shortened(text, 3) == "\n[...]\n"
 
 
+def int_of(text: str) -> None:
+    raise ValueError(f"went wrong at {text}")
+
+
 def test_a_message_names_the_error_last() -> None:
-    try:
-        raise ValueError("went wrong at redis://u:pw@h")
-    except ValueError as error:
-        message = message_of(error, 10_000)
+    with pytest.raises(ValueError, match="went wrong") as raised:
+        int_of("redis://u:pw@h")
+    message = message_of(raised.value, 10_000)
     assert message.splitlines()[-1] == "ValueError: went wrong at redis://u:***@h"
     assert "test_reporting.py" in message

@@ -113,6 +113,7 @@ def test_a_job_that_ends_its_run_itself_is_left_alone(
     work: Work,
     end: Callable[[Any], None],
     state: str,
+    *,
     compat: bool,
 ) -> None:
     finder.register("run")(end)
@@ -420,7 +421,7 @@ def test_a_job_that_is_stopped_goes_back_at_no_cost(
         try:
             job.attempt.stop(reason)
             job.checkpoint()
-        except Exception:
+        except Exception:  # noqa: BLE001 - what careless jobs do
             pytest.fail("code that catches exceptions must not swallow the end")
 
     queue.put("run", {}, jid="J", retries=0)
@@ -465,6 +466,7 @@ def test_a_time_limit_is_noticed_at_a_checkpoint(
     finder: Finder,
     work: Work,
     clock: Clock,
+    *,
     retry: bool,
     state: str,
 ) -> None:
