@@ -43,7 +43,7 @@ extra `sqlite`. Commands that only look change nothing, so that a user without t
 
 **Output**: on a terminal tables with colours; elsewhere plain columns, in which characters that steer a terminal are
 shown as escapes. `--json` prints one document, but for `put` and `events`, which print a line each, and `janitor`,
-which prints one line. Names in documents stay as they are.
+which prints one line. Names in documents stay as they are. Commands that answer nothing know no `--json`.
 
 **Errors** are told on stderr in one line; exit statuses are in [a table of their own](exit-codes.md).
 

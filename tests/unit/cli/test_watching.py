@@ -165,3 +165,23 @@ def _remove_job(tx: Any, jid: str) -> Any:
     yield from tx.read()
     tx.delete(tx.keys.job(jid))
     tx.zrem(tx.keys.work("q"), jid)
+
+
+# -- a store that is away ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("pop q", "put q a.B", "jobs", "job j", "cancel j", "retry --group g", "queues", "stats"),
+        *("queue pause q", "tag add j red", "track list", "recur list", "workers", "config list"),
+        *("events", "top", "janitor"),
+    ],
+)
+def test_a_store_that_is_away_is_told_in_one_line_without_the_password(cli: Cli, line: str) -> None:
+    status, out, err = cli(f"{line} --url redis://user:secret@127.0.0.1:1")
+    assert (status, out) == (1, "")
+    assert err.startswith("pyqless: the s")
+    assert "127.0.0.1:1" in err
+    assert err.count("\n") == 1
+    assert "secret" not in err
