@@ -43,6 +43,9 @@ def open_async_pool(url: str, **options: Any) -> redis.asyncio.ConnectionPool:
 
 
 def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
+    if not _is_readable(url):
+        text = "url makes no sense; a password in it must be percent-encoded"
+        raise InvalidArgument(text, argument="url")
     try:
         pool = kind.from_url(url, **options)
         # an option that there is none of shows only where a connection is made
@@ -50,6 +53,18 @@ def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
     except (ValueError, TypeError, RedisError) as error:
         raise InvalidArgument(f"url or options make no sense: {error}", argument="url") from error
     return pool
+
+
+def _is_readable(url: str) -> bool:
+    """Whether all stands in its place: what a password's / or ? has torn apart would be shown in errors."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    misplaced = "@" in "".join([parts.fragment, *names])
+    return not misplaced and (parts.scheme == "unix" or "@" not in parts.path)
 
 
 def pool_of(connection: Any) -> Any:
@@ -102,4 +117,5 @@ def redacted(url: str) -> str:
         (name, "***" if "password" in name.lower() else value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
     ]
-    return urlunsplit(parts._replace(netloc=location, query=urlencode(query, safe="*/")))
+    rest = urlunsplit(("", "", parts.path, urlencode(query, safe="*/"), parts.fragment))
+    return f"{parts.scheme}://{location}{rest}"
