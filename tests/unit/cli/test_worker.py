@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""``pyqless worker``: what it makes of options and of the environment."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyqless.cli import main
+from pyqless.cli import worker as command
+from pyqless.worker import ExitCode, Ordered, Runner, SerialWorker, ShuffledRoundRobin
+
+#: what ``--runner`` names
+runner = Runner(compat=True)
+
+VARIABLES = (
+    *("PYQLESS_URL", "REDIS_URL", "QUEUES", "INTERVAL", "JOB_RESERVER"),
+    *("VERBOSE", "VVERBOSE", "RUN_AS_SINGLE_PROCESS"),
+)
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Run the command up to the moment at which the worker would begin, and give that worker."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(command, "set_up", lambda level, path: levels.append(level))
+    monkeypatch.setattr(command, "_run", begin)
+
+    def start(*arguments: str, status: int = 0, **environment: str) -> Any:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        begun.clear()
+        with pytest.raises(SystemExit) as end:
+            main(["worker", *arguments])
+        assert end.value.code == status
+        return begun[0] if begun else None
+
+    return start
+
+
+begun: list[Any] = []
+levels: list[int] = []
+
+
+def begin(worker: Any) -> ExitCode:
+    begun.append(worker)
+    return ExitCode.DONE
+
+
+MODULE = ("-m", "jobs.*")
+
+
+def test_the_environment_of_qless_workers_is_honoured(start: Start) -> None:
+    worker = start(
+        *MODULE,
+        REDIS_URL="memory://",
+        QUEUES="fizz, buzz",
+        INTERVAL="7.5",
+        JOB_RESERVER="ShuffledRoundRobin",
+        RUN_AS_SINGLE_PROCESS="1",
+        VERBOSE="1",
+    )
+    assert isinstance(worker, SerialWorker)
+    assert list(worker.settings.queues) == ["fizz", "buzz"]
+    assert worker.settings.interval == 7.5
+    assert isinstance(worker.settings.reserver, ShuffledRoundRobin)
+    assert worker.client.storage.url == "memory://"
+    assert levels[-1] == logging.INFO
+
+
+def test_options_go_before_the_environment(start: Start) -> None:
+    worker = start(
+        *(
+            "mail",
+            "--url",
+            "memory://mine",
+            "--kind",
+            "threads",
+            "-c",
+            "3",
+            "--reserver",
+            "Ordered",
+        ),
+        *(*MODULE, "--interval", "1", "--name", "me", "-vv"),
+        PYQLESS_URL="memory://theirs",
+        QUEUES="fizz",
+        INTERVAL="9",
+        JOB_RESERVER="RoundRobin",
+        RUN_AS_SINGLE_PROCESS="1",
+    )
+    assert worker.kind == "threads"
+    assert (worker.name, list(worker.settings.queues)) == ("me", ["mail"])
+    assert worker.client.storage.url == "memory://mine"
+    assert isinstance(worker.settings.reserver, Ordered)
+    assert levels[-1] == logging.DEBUG
+
+
+def test_pyqless_url_goes_before_redis_url(start: Start) -> None:
+    worker = start(
+        *("mail", "--kind", "serial", *MODULE), PYQLESS_URL="memory://a", REDIS_URL="memory://b"
+    )
+    assert worker.client.storage.url == "memory://a"
+
+
+def test_names_are_never_used_twice(start: Start) -> None:
+    arguments = ("mail", "--kind", "serial", "--url", "memory://", *MODULE)
+    assert start(*arguments).name != start(*arguments).name
+
+
+def test_a_runner_of_ones_own(start: Start) -> None:
+    named = f"{__name__}:runner"
+    worker = start("mail", "--kind", "serial", "--url", "memory://", "--runner", named)
+    assert worker.settings.runner.compat
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        MODULE,
+        ("mail",),
+        ("mail", "-m", "not a module"),
+        ("mail", "--resume", *MODULE),
+        ("mail", "--runner", "nowhere_at_all:runner"),
+        ("mail", "--runner", f"{__name__}:MODULE"),
+        ("mail", "--runner", ":"),
+        ("mail", "--kind", "other", *MODULE),
+        ("mail", "--url", "ftp://host", *MODULE),
+        ("mail", "--url", "memory://", *MODULE),  # children could not share it
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(start: Start, arguments: tuple[str, ...]) -> None:
+    assert start(*arguments, status=2) is None

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""The kinds of workers that live in one process, on a store in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyqless import AsyncClient, Client, Queue
+from pyqless.errors import InvalidArgument
+from pyqless.worker import (
+    AsyncWorker,
+    ExitCode,
+    Finder,
+    ForkingWorker,
+    Limits,
+    Runner,
+    SerialWorker,
+    Settings,
+    ThreadWorker,
+    records,
+    taking,
+)
+from tests.workers import until
+
+Kind = Callable[..., Any]
+
+
+def settings(finder: Finder, **options: Any) -> Settings:
+    return Settings(queues=["mail"], runner=Runner(finder=finder), interval=0.05, **options)
+
+
+def run(kind: str, client: Client, url: str, options: Settings) -> ExitCode:
+    """Run a worker of a kind in this thread, until a job or a limit ends it."""
+    if kind == "serial":
+        return SerialWorker(client, options).run()
+    if kind == "threads":
+        return ThreadWorker(client, options, 4).run()
+
+    async def main() -> ExitCode:
+        return await AsyncWorker(AsyncClient(url, worker_name="ann"), options, 4).run()
+
+    return asyncio.run(main())
+
+
+KINDS = pytest.mark.parametrize("kind", ["serial", "threads", "asyncio"])
+
+
+@KINDS
+def test_functions_and_coroutines_run_in_each_kind(
+    client: Client, queue: Queue, url: str, finder: Finder, kind: str
+) -> None:
+    @finder.register("function")
+    def function(job: Any) -> None:
+        job["step"] = 1
+        job.checkpoint()
+        job.heartbeat()
+
+    @finder.register("coroutine")
+    async def coroutine(job: Any) -> None:
+        job["step"] = 1
+        await job.checkpoint()
+        await job.heartbeat()
+
+    for number in range(6):
+        queue.put("function" if number % 2 else "coroutine", {}, jid=f"J{number}")
+    code = run(kind, client, url, settings(finder, limits=Limits(jobs=6)))
+    assert code is ExitCode.RECYCLE
+    assert sorted(client.jobs.complete()) == [f"J{number}" for number in range(6)]
+    assert all(client.jobs[f"J{number}"].data == {"step": 1} for number in range(6))
+    assert client.workers.counts() == []
+    assert records(client) == []
+
+
+@KINDS
+def test_orders_of_another_thread_end_it(
+    client: Client, queue: Queue, url: str, finder: Finder, kind: str
+) -> None:
+    options = settings(finder)
+    worker: Any
+    if kind == "asyncio":
+        worker = AsyncWorker(AsyncClient(url, worker_name="ann"), options)
+    else:
+        worker = {"serial": SerialWorker, "threads": ThreadWorker}[kind](client, options)
+    finder.register("run")(lambda job: worker.control.finish())
+    queue.put("run", {}, jid="J")
+    code = asyncio.run(worker.run()) if kind == "asyncio" else worker.run()
+    assert code is ExitCode.DONE
+    assert client.jobs["J"].state == "complete"
+
+
+@pytest.mark.parametrize("kind", ["threads", "asyncio"])
+def test_jobs_run_at_once(
+    client: Client, queue: Queue, url: str, finder: Finder, kind: str
+) -> None:
+    together = threading.Barrier(3, timeout=10)
+    finder.register("run")(lambda job: together.wait() * 0)
+    for number in range(3):
+        queue.put("run", {}, jid=f"J{number}")
+    run(kind, client, url, settings(finder, limits=Limits(jobs=3)))
+    assert len(client.jobs.complete()) == 3
+
+
+@pytest.mark.parametrize("kind", ["threads", "asyncio"])
+def test_a_job_that_comes_back_while_its_last_run_goes_on_is_put_off(
+    client: Client, other: Client, queue: Queue, url: str, finder: Finder, kind: str
+) -> None:
+    """The two runs would hold the lock in the same name."""
+    popped_again = threading.Event()
+    runs: list[str] = []
+
+    @finder.register("run")
+    def work(job: Any) -> None:
+        runs.append(job.jid)
+        if len(runs) == 1:
+            other.jobs["J"].timeout()
+            until(lambda: other.jobs["J"].state == "scheduled", "it is put off")
+            popped_again.set()
+            queue.put("end", {})
+
+    finder.register("end")(lambda job: None)
+    queue.put("run", {}, jid="J")
+    run(kind, client, url, settings(finder, limits=Limits(jobs=2), listen=False))
+    assert popped_again.is_set()
+    assert runs == ["J"]
+    assert client.jobs["J"].state == "scheduled"
+
+
+def test_a_function_cannot_be_cancelled_only_told(
+    client: Client, other: Client, queue: Queue, url: str, finder: Finder
+) -> None:
+    ended = threading.Event()
+
+    @finder.register("run")
+    def work(job: Any) -> None:
+        queue.pause()
+        other.jobs["J"].timeout()
+        until(lambda: job.attempt.stopped, "it is told")
+        ended.set()
+        client.queues["mail"].unpause()
+        job.checkpoint()
+
+    client.config["heartbeat"] = 60
+    queue.put("run", {}, jid="J")
+    run("asyncio", client, url, settings(finder, limits=Limits(jobs=1)))
+    assert ended.is_set()
+    assert client.jobs["J"].state == "stalled"
+
+
+def test_a_sandbox_is_empty_before_and_after(
+    client: Client, queue: Queue, url: str, finder: Finder, tmp_path: Path
+) -> None:
+    @finder.register("run")
+    def work(job: Any) -> None:
+        assert list(job.sandbox.iterdir()) == []
+        (job.sandbox / "file").write_text("x")
+        (job.sandbox / "folder").mkdir()
+        (job.sandbox / "folder" / "file").write_text("x")
+
+    for jid in ("A", "B"):
+        queue.put("run", {}, jid=jid)
+    run("serial", client, url, settings(finder, sandbox=tmp_path, limits=Limits(jobs=2)))
+    assert len(client.jobs.complete()) == 2
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_an_earlier_worker_of_the_name_left_is_resumed(
+    client: Client, queue: Queue, url: str, finder: Finder
+) -> None:
+    finder.register("run")(lambda job: None)
+    queue.put("run", {}, jid="J", retries=0)
+    assert queue.pop() is not None
+    run("serial", client, url, settings(finder, resume=True, limits=Limits(jobs=1)))
+    assert client.jobs["J"].state == "complete"
+
+
+# -- signals ----------------------------------------------------------------------------------
+
+
+def test_signals_go_where_they_went_before(client: Client, finder: Finder) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    worker = SerialWorker(client, settings(finder))
+    with taking(worker):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        until(lambda: worker.control.drops == 1)
+        os.kill(os.getpid(), signal.SIGHUP)
+        until(lambda: worker.control.reloads == 1)
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+# -- what makes no sense ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ThreadWorker, AsyncWorker])
+def test_none_at_once_is_refused(
+    client: Client, async_client: AsyncClient, finder: Finder, kind: Kind
+) -> None:
+    used = async_client if kind is AsyncWorker else client
+    with pytest.raises(InvalidArgument, match="must be 1 or more, not 0"):
+        kind(used, settings(finder), 0)
+
+
+def test_children_cannot_share_a_store_in_memory(client: Client, finder: Finder) -> None:
+    with pytest.raises(InvalidArgument, match="children cannot share"):
+        ForkingWorker(lambda name: client, settings(finder), name="me")
+    with pytest.raises(InvalidArgument, match="processes must be 1 or more"):
+        ForkingWorker(lambda name: client, settings(finder), name="me", processes=0)
