@@ -62,8 +62,7 @@ def _fit_class(value: Any, kind: Any, path: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return _fit_dataclass(value, kind, path)
     if typing.is_typeddict(kind):
-        required = kind.__required_keys__
-        return _fit_fields(value, typing.get_type_hints(kind), required, path)
+        return _fit_fields(value, typing.get_type_hints(kind), _required_keys(kind), path)
     if issubclass(kind, Enum):
         return _attempt(lambda: kind(value), value, path)
     if kind in (list, dict, tuple, set):
@@ -73,6 +72,20 @@ def _fit_class(value: Any, kind: Any, path: str) -> Any:
     if _is_of("msgspec", "Struct", kind):
         return _attempt(lambda: sys.modules["msgspec"].convert(value, kind), value, path)
     _refuse(path, value, f"cannot be made a {kind.__qualname__}, which is no type of data")
+
+
+def _required_keys(kind: Any) -> set[str]:
+    """The keys that a TypedDict must have, also where its annotations are texts."""
+    marks = {
+        key: get_origin(hint)
+        for key, hint in typing.get_type_hints(kind, include_extras=True).items()
+    }
+    return {
+        key
+        for key, mark in marks.items()
+        if mark is typing.Required
+        or (key in kind.__required_keys__ and mark is not typing.NotRequired)
+    }
 
 
 def _attempt(make: Any, value: Any, path: str) -> Any:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""JSON becomes what a program wants, or is refused with the place that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+
+from pyqless import Client, Queue
+from pyqless.client.fitting import fitted
+from pyqless.client.simplifying import simplified
+from pyqless.errors import DataMismatch, InvalidArgument
+
+
+@dataclass
+class Counted:
+    name: str
+    total: int = field(init=False, default=7)
+
+
+class Loose(TypedDict):
+    must: int
+    may: NotRequired[str]
+
+
+@dataclass
+class Positive:
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number <= 0:
+            raise ValueError("it must be above 0")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (5, Any, 5),
+        ({"a": [1]}, object, {"a": [1]}),
+        (None, None, None),
+        (5, float, 5.0),
+        (5, int | float, 5),
+        ("a", Literal["a", "b"], "a"),
+        ([1, 2], list, [1, 2]),
+        ({"a": 1}, dict, {"a": 1}),
+        ({"a": 1}, Mapping[str, float], {"a": 1.0}),
+        ([1, 2], Sequence[float], [1.0, 2.0]),
+        ([1, 2], set[int], {1, 2}),
+        ([1, 2], frozenset[int], frozenset({1, 2})),
+        ([1, 2], tuple[int, ...], (1, 2)),
+        ([1, 2], tuple, (1, 2)),
+        (5, Annotated[int, "a note"], 5),
+        ({"must": 1}, Loose, {"must": 1}),
+        ({"name": "a"}, Counted, Counted("a")),
+        (None, Counted | None, None),
+    ],
+)
+def test_what_fits(value: Any, kind: Any, expected: Any) -> None:
+    found = fitted(value, kind)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (True, int),
+        (1, bool),
+        ("1", float),
+        (True, float),
+        (1, Literal[True]),
+        ([], dict[str, int]),
+        ({}, list[int]),
+        ({"a": "b"}, dict[str, int]),
+        ({"name": "a", "total": 1}, Counted),
+        ({"number": 0}, Positive),
+        ({"must": 1, "may": 2}, Loose),
+        (5, str | None),
+        (5, type[int]),
+        (5, "int"),
+        (5, bytes),
+    ],
+)
+def test_what_does_not_fit(value: Any, kind: Any) -> None:
+    with pytest.raises(DataMismatch, match=r"^data"):
+        fitted(value, kind)
+
+
+def test_what_contains_itself_is_refused(queue: Queue) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    with pytest.raises(InvalidArgument, match="contains itself"):
+        queue.put("k", circle)
+
+
+def test_classes_and_mappings_are_told_apart() -> None:
+    class View(Mapping[str, int]):
+        def __getitem__(self, key: str) -> int:
+            return 1
+
+        def __iter__(self) -> Any:
+            return iter("ab")
+
+        def __len__(self) -> int:
+            return 2
+
+    assert simplified(View(), None) == {"a": 1, "b": 1}
+    assert simplified(Counted, None) is Counted
+
+
+def test_an_encoder_is_callable() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        Client("memory://", encoder="json")  # type: ignore[arg-type]
+    assert caught.value.argument == "encoder"
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("older_than", lambda client: client.jobs.purge_failed(-1)),
+        ("group", lambda client: client.jobs.purge_failed(1, "")),
+        ("dry_run", lambda client: client.jobs.purge_failed(1, dry_run=1)),
+        ("jid", lambda client: client.jobs.explain("")),
+        ("page", lambda client: client.jobs.all(page=0)),
+        ("page", lambda client: client.queues["q"].all(page="x")),
+        ("states", lambda client: client.queues["q"].move_all("p", "running")),
+        ("to", lambda client: client.queues["q"].move_all("")),
+        ("dry_run", lambda client: client.queues["q"].delete(dry_run="yes")),
+        ("count", lambda client: client.queues["q"].pop(0, timeout=1)),
+        ("offset", lambda client: client.queues["q"].waiting(-1)),
+        ("read_only", lambda _: Client("memory://", read_only="yes")),  # type: ignore[arg-type]
+    ],
+    ids=range(12),
+)
+def test_a_bad_argument_is_named(client: Client, argument: str, call: Any) -> None:
+    before = client.storage.dump()
+    with pytest.raises(InvalidArgument) as caught:
+        call(client)
+    assert caught.value.argument == argument
+    assert client.storage.dump() == before
