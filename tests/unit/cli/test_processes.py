@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parent.parent.parent.parent
 PYQLESS = (sys.executable, "-m", "pyqless")
 
 
@@ -49,13 +50,19 @@ def following(environment: dict[str, str], *arguments: str) -> Iterator[subproce
             process.kill()
 
 
-def test_processes_share_the_file_in_the_state_directory(environment: dict[str, str]) -> None:
-    status, out, err = run(environment, "put", "q", "tests.worker_jobs.nothing", "--jid", "j")
+def test_what_is_put_in_one_terminal_runs_in_another(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    data = json.dumps({"marks": str(tmp_path / "marks")})
+    status, out, err = run(environment, "put", "q", "tests.worker_jobs.touch", data, "--jid", "j")
     assert (status, out) == (0, "j\n")
     assert err.count("\n") == 1
-    status, out, _ = run(environment, "pop", "q", "--json")
-    assert (status, json.loads(out)[0]["jid"]) == (0, "j")
-    assert run(environment, "pop", "q", "--json")[0] == 1
+    worker = ("worker", "q", "-m", "tests.worker_jobs", "--path", str(ROOT))
+    # the only job is the last one, and nobody starts this worker again
+    assert run(environment, *worker, "--kind", "serial", "--max-jobs", "1")[0] == 75
+    status, out, _ = run(environment, "job", "j", "--json")
+    assert (status, json.loads(out)["state"]) == (0, "complete")
+    assert (tmp_path / "marks").read_text().startswith("began j ")
 
 
 def test_events_come_from_other_processes_and_end_with_an_interrupt(
