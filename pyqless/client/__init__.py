@@ -12,7 +12,8 @@ from pyqless.client.aio.client import AsyncClient
 from pyqless.client.aio.config import AsyncConfig
 from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.events import AsyncEvents
-from pyqless.client.aio.jobs import AsyncJob, AsyncJobs
+from pyqless.client.aio.job import AsyncJob
+from pyqless.client.aio.jobs import AsyncJobs
 from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
 from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
@@ -25,7 +26,8 @@ from pyqless.client.sync.client import Client
 from pyqless.client.sync.config import Config
 from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.events import Events
-from pyqless.client.sync.jobs import Job, Jobs
+from pyqless.client.sync.job import Job
+from pyqless.client.sync.jobs import Jobs
 from pyqless.client.sync.queues import Queue, Queues
 from pyqless.client.sync.recurring import RecurringJob, RecurringJobs
 from pyqless.client.sync.tags import Tags

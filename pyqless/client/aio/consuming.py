@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Self, overload
 
-from pyqless.client.aio.jobs import AsyncJob
+from pyqless.client.aio.job import AsyncJob
 from pyqless.client.requests import queues as requests
 from pyqless.client.waiting import Waiting, seconds
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported

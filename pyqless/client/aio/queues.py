@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
 from pyqless.client.aio.consuming import AsyncConsumer
-from pyqless.client.aio.jobs import AsyncJob
+from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.putting import AsyncPuts
 from pyqless.client.aio.sweeps import AsyncSweeps
 from pyqless.client.requests import queues as requests

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from pyqless.client.aio.jobs import AsyncJob, walk
+from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.requests import queues as requests
 from pyqless.client.requests.walking import Walk
 from pyqless.core.sweeping import Swept

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.requests import queues as requests
-from pyqless.client.sync.jobs import Job
+from pyqless.client.sync.job import Job
 from pyqless.client.waiting import Waiting, seconds
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import Subscription

@@ -11,7 +11,7 @@ from pyqless.client import checks
 from pyqless.client.requests import queues as requests
 from pyqless.client.requests import settings
 from pyqless.client.sync.consuming import Consumer
-from pyqless.client.sync.jobs import Job
+from pyqless.client.sync.job import Job
 from pyqless.client.sync.putting import Puts
 from pyqless.client.sync.sweeps import Sweeps
 from pyqless.client.views import QueueView

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyqless.client.requests import queues as requests
 from pyqless.client.requests.walking import Walk
-from pyqless.client.sync.jobs import Job, walk
+from pyqless.client.sync.job import Job, walk
 from pyqless.core.sweeping import Swept
 
 if TYPE_CHECKING:

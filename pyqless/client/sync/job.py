@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""A job, for the client that blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Unpack
+
+from pyqless.client.options import PutOptions
+from pyqless.client.requests import jobs as requests
+from pyqless.client.requests.walking import Walk
+from pyqless.client.views import JobView
+from pyqless.core.explaining import Explanation
+
+if TYPE_CHECKING:
+    from pyqless.client.sync.client import Client
+
+__all__ = ["Job", "walk"]
+
+
+def walk(client: Client, steps: Walk) -> Iterator[Job]:
+    """Go through jobs, a page at a time."""
+    while (request := steps.request()) is not None:
+        for seen in steps.take(client.storage.run(request)):
+            yield Job(client, seen)
+
+
+class Job(JobView["Client"]):
+    """A job, to work on and to look at."""
+
+    @classmethod
+    def build(
+        cls,
+        klass: str | type,
+        data: Any = None,
+        *,
+        queue: str = "test",
+        worker_name: str = "test",
+        **options: Unpack[PutOptions],
+    ) -> Job:
+        """
+        Make a job for a test, in a store in memory of its own, in hand as if just popped.
+
+        Its data goes through JSON, as in production, and its calls work: ``job.client`` has the store.
+
+        Args:
+            options: of ``Queue.put``; a job with a delay or dependencies is not in hand.
+        """
+        from pyqless.client.sync.client import Client  # noqa: PLC0415 - each needs the other
+
+        client = Client("memory://", worker_name=worker_name)
+        jid = client.queues[queue].put(klass, data, **options)
+        return client.queues[queue].pop() or client.jobs[jid]
+
+    # -- in hand ------------------------------------------------------------------------------
+
+    def complete(
+        self,
+        next_queue: str | None = None,
+        *,
+        delay: float = 0,
+        depends: Iterable[str] | None = None,
+    ) -> str:
+        """
+        Complete the job, or let it go on in another queue.
+
+        Args:
+            next_queue: where it goes on.
+            delay: seconds to wait before it may run there.
+            depends: jids of jobs that must be complete before it may run there.
+
+        Returns:
+            str: its state now: ``complete``, or ``waiting``, ``scheduled`` or ``depends``.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held; the work is another's.
+            InvalidArgument: an argument, or what the data has become, is no good.
+        """
+        return self._noted(
+            self.client.storage.run(requests.complete(self, next_queue, delay, depends))
+        )
+
+    def fail(self, group: str, message: str) -> None:
+        """
+        Fail the job: it rests until somebody unfails, requeues or cancels it.
+
+        Args:
+            group: the kind of failure.
+            message: what went wrong.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        self._noted(self.client.storage.run(requests.fail(self, group, message)))
+
+    def retry(
+        self, delay: float = 0, *, group: str | None = None, message: str | None = None
+    ) -> int:
+        """
+        Give the job back to be tried again; it fails if no retry remains.
+
+        Args:
+            delay: seconds to wait before it may run again.
+            group: with ``message``, what went wrong this time.
+
+        Returns:
+            int: how many retries remain; below 0: it has failed.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        return self._noted(self.client.storage.run(requests.retry(self, delay, group, message)))
+
+    def heartbeat(self) -> float:
+        """
+        Keep the job: renew its lock, and save its data if that has changed.
+
+        Returns:
+            float: Unix time at which the lock now expires, seconds.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held: stop the work.
+        """
+        return self._noted(self.client.storage.run(requests.heartbeat(self)))
+
+    # -- whatever its state -------------------------------------------------------------------
+
+    def timeout(self) -> None:
+        """
+        Take the job from its worker at once, whoever that is; it is the next to be popped.
+
+        Raises:
+            JobNotFound, NotRunning: nobody has it in hand.
+        """
+        self._noted(self.client.storage.run(requests.timeout(self)))
+
+    def requeue(
+        self,
+        queue: str | None = None,
+        *,
+        delay: float | None = None,
+        priority: float | None = None,
+        tags: Iterable[str] | None = None,
+        retries: int | None = None,
+        depends: Iterable[str] | None = None,
+    ) -> None:
+        """
+        Put the job into a queue, whatever its state; a worker that has it in hand loses it.
+
+        Args:
+            queue: its own unless given.
+            delay: seconds to wait before it may run.
+            priority: as it is unless given; so with tags, retries and depends.
+
+        Raises:
+            JobNotFound: it is there no more.
+            InvalidArgument: an argument is no good.
+        """
+        self._noted(
+            self.client.storage.run(
+                requests.requeue(
+                    self,
+                    queue,
+                    delay=delay,
+                    priority=priority,
+                    tags=tags,
+                    retries=retries,
+                    depends=depends,
+                )
+            )
+        )
+
+    #: what other clients call it
+    move = requeue
+
+    def cancel(self) -> None:
+        """
+        Delete the job, unless it is complete.
+
+        Raises:
+            HasDependents: other jobs wait for it; ``Jobs.cancel`` cancels all of them together.
+        """
+        self.client.storage.run(requests.cancel([self.jid]))
+
+    def depend(self, *jids: str) -> None:
+        """
+        Let the job, which waits for others, wait for these too.
+
+        Raises:
+            NotDepending: it waits for none.
+        """
+        self.client.storage.run(requests.depend(self, jids))
+
+    def undepend(self, *jids: str, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
+        """
+        Let the job no longer wait for these jobs, or for any.
+
+        Args:
+            all: for any.
+
+        Raises:
+            NotDepending: it waits for none.
+        """
+        self.client.storage.run(requests.undepend(self, jids, everything=all))
+
+    def set_priority(self, priority: float) -> None:
+        """
+        Change the priority; a waiting job then goes ahead of those of the same priority.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self._prioritized(self.client.storage.run(requests.set_priority(self, priority)))
+
+    @property
+    def priority(self) -> float:
+        """The greater goes first; to assign one is to set it in the store."""
+        return super().priority
+
+    @priority.setter
+    def priority(self, priority: float) -> None:
+        self.set_priority(priority)
+
+    # -- marks --------------------------------------------------------------------------------
+
+    def tag(self, *tags: str) -> list[str]:
+        """
+        Add tags.
+
+        Returns:
+            list: all its tags.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self._tagged(self.client.storage.run(requests.tag(self, tags)))
+
+    def untag(self, *tags: str) -> list[str]:
+        """
+        Take tags away.
+
+        Returns:
+            list: the tags it keeps.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self._tagged(self.client.storage.run(requests.untag(self, tags)))
+
+    def track(self) -> bool:
+        """
+        Publish the job's events from now on, see ``Client.events``.
+
+        Returns:
+            bool: whether that is new.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        changed = self.client.storage.run(requests.track(self, on=True))
+        return self._marked(changed, tracked=True)
+
+    def untrack(self) -> bool:
+        """
+        Publish the job's events no longer.
+
+        Returns:
+            bool: whether that is new.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        changed = self.client.storage.run(requests.track(self, on=False))
+        return self._marked(changed, tracked=False)
+
+    def log(self, message: str, /, **data: Any) -> None:
+        """
+        Enter something into the job's history.
+
+        Args:
+            message: shown as ``what``.
+            data: what JSON can say, shown beside it.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self.client.storage.run(requests.log(self, message, data))
+
+    def explain(self) -> Explanation:
+        """
+        Say why the job is not running: paused, delayed until, waiting for, above a limit, locked by ...
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        return self.client.storage.run(requests.explain(self.jid))
+
+    def refresh(self) -> None:
+        """
+        Look at the job again; data that was changed here and not sent is lost.
+
+        Raises:
+            JobNotFound: it is there no more.
+        """
+        self._see(self.client.storage.run(requests.find(self.jid)))
