@@ -30,7 +30,7 @@ URLS: Final = [
     f"redis://a@b:{SECRET}@HOST/0",
     f"redis://HOST/0?password={SECRET}",
     f"redis://HOST/0?username=someone&password={SECRET}",
-    f"rediss://someone:{SECRET}@HOST/0?ssl_password={SECRET}",
+    f"rediss://someone:{SECRET}@HOST/0?ssl_password={SECRET}&socket_timeout=0.1",
     f"unix://someone:{SECRET}@/nowhere?db=0",
 ]
 #: likewise, but the URL itself is wrong
