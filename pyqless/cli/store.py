@@ -14,6 +14,7 @@ import typer
 
 from pyqless.cli.options import URL_HELP, store_url
 from pyqless.client import Client
+from pyqless.errors import StoreUnavailable
 
 __all__ = ["Url", "changing", "default_url", "looking"]
 
@@ -35,6 +36,7 @@ def default_url() -> str:
 
     Raises:
         typer.BadParameter: SQLite files cannot be opened, as an extra is missing.
+        StoreUnavailable: the directory cannot be made.
     """
     if find_spec("apsw") is None:
         text = (
@@ -43,7 +45,10 @@ def default_url() -> str:
         raise typer.BadParameter(text, param_hint="--url")
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = state / "pyqless"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"the state directory cannot be made: {error}") from error
     url = f"sqlite:///{folder / 'queue.db'}"
     typer.echo(f"pyqless: the store is {url}, as neither --url nor PYQLESS_URL is given", err=True)
     return url

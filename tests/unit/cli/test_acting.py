@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pyqless.client import Client
+from pyqless.cli.selecting import Selection
+from pyqless.client import Client, Job
 from tests.unit.cli.conftest import Cli
 
 Answer = Callable[..., Any]
@@ -76,6 +77,28 @@ def test_a_chain_goes_whole_and_what_others_wait_for_stays(
     assert (status, out) == (1, "cancelled 0 jobs\n")
     assert err.startswith("pyqless: kept a: ")
     assert client.jobs.get("a") is not None
+
+
+def test_what_fits_no_more_is_kept(
+    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(client, "a", "b", "c")
+    select = Selection.jobs
+
+    def overtaken(selection: Selection, asked: Client) -> list[Job]:
+        found = list(select(selection, asked))
+        client.jobs["a"].requeue("elsewhere")
+        client.jobs["b"].cancel()
+        return found
+
+    monkeypatch.setattr(Selection, "jobs", overtaken)
+    status, out, err = cli("cancel -q q --yes")
+    assert (status, out) == (1, "cancelled 1 jobs\n")
+    assert set(err.splitlines()) == {
+        "pyqless: kept a: it has changed meanwhile",
+        "pyqless: kept b: it is there no more",
+    }
+    assert [job.jid for job in client.jobs.all()] == ["a"]
 
 
 def test_complete_jobs_stay(cli: Cli, client: Client) -> None:

@@ -123,6 +123,18 @@ def test_without_a_url_there_is_a_file_in_the_state_directory(
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_state_directory_that_cannot_be_made(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PYQLESS_URL")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    status, out, err = cli("put q a.B")
+    assert (status, out) == (1, "")
+    assert err.startswith("pyqless: the state directory cannot be made: ")
+    assert err.count("\n") == 1
+
+
 def test_without_a_url_and_sqlite_there_is_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYQLESS_URL")
     monkeypatch.setattr("pyqless.cli.store.find_spec", lambda _: None)
