@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import statistics
 import threading
@@ -260,6 +261,25 @@ def test_the_bell_stays_with_the_parent(path: Path, storage: Storage) -> None:
         assert len(bells(path)) == 1
         storage.run(publishing(("told", "1")))
         assert process.stdout.readline() == "told 1\n"
+
+
+async def test_a_wait_that_is_cancelled_loses_nothing(path: Path, storage: Storage) -> None:
+    async with (
+        open_async_storage(url_of(path)) as awaited,
+        await awaited.subscribe("told") as ear,
+    ):
+        heard = []
+        for number in range(100):
+            storage.run(publishing(("told", str(number))))
+            waiting = asyncio.create_task(ear.get())
+            for _ in range(number % 5):
+                await asyncio.sleep(0)
+            waiting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                heard.append(await waiting)
+        while (message := await ear.get(0)) is not None:
+            heard.append(message)
+        assert heard == [Message("told", str(number)) for number in range(100)]
 
 
 async def test_closing_ends_a_wait_in_asyncio(path: Path) -> None:

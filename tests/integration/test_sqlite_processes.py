@@ -142,7 +142,8 @@ def look(tx: Transaction) -> Transition[int]:
 def test_a_reader_does_not_wait_for_a_writer(path: Path) -> None:
     with open_storage(url_of(path, timeout=0)) as storage:
         call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
-        with writing(path):
+        with writing(path), open_storage(url_of(path, timeout=0)) as new:
+            assert new.run(look) == 1
             assert storage.run(look) == 1
             assert "ql:j:jid" in storage.dump()
             assert next(part.key for part in storage.scan()) == "ql:j:jid"
@@ -315,6 +316,7 @@ UNNOTICED_FORK = """
                 call(each, "put", 1400000000, "w", "q", "child", "K", "{}", 0)
             except Exception as error:
                 print(type(error).__name__, flush=True)
+            each.close()
         os._exit(0)
     os.waitpid(child, 0)
     call(storage, "put", 1400000000, "w", "q", "parent", "K", "{}", 0)

@@ -26,8 +26,15 @@ _TIDY_EVERY: Final = 256
 _SPARE_PAGES: Final = 1024
 _SPARE_PART: Final = 4
 
-#: the files that this thread is writing to
-_writing = threading.local()
+
+class _Writing(threading.local):
+    """The files that a thread is writing to."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+
+
+_writing: Final = _Writing()
 
 
 class Turn(NamedTuple):
@@ -95,22 +102,21 @@ class DatabaseFile:
             if self._durable:
                 self._log.flush(lane.log, commit)
             if commit % _TIDY_EVERY == 0:
-                self.tidy(lane)
+                self._tidy(lane)
 
     @contextmanager
     def _turn_of_this_thread(self, patience: Patience) -> Iterator[bool]:
         """The turn among the threads of this storage; whether it had to be waited for."""
-        mine: set[str] = _writing.__dict__.setdefault("paths", set())
-        if self.path in mine:
+        if self.path in _writing.paths:
             raise StoreUnavailable("a transition cannot be carried out in the middle of another")
         has_waited = not self._turn.acquire(blocking=False)
         if has_waited and not self._turn.acquire(timeout=patience.left()):
             raise self._too_busy()
-        mine.add(self.path)
+        _writing.paths.add(self.path)
         try:
             yield has_waited
         finally:
-            mine.discard(self.path)
+            _writing.paths.discard(self.path)
             self._turn.release()
 
     def _begin(self, lane: Lane, statement: str, patience: Patience) -> bool:
@@ -133,7 +139,7 @@ class DatabaseFile:
             value=self.path,
         )
 
-    def tidy(self, lane: Lane) -> None:
+    def _tidy(self, lane: Lane) -> None:
         """Give free pages back to the file system, a bounded number at a time, if there are many."""
         free, pages = (lane.execute(question).get for question in (sql.FREE_PAGES, sql.PAGES))
         if free > max(_SPARE_PAGES, pages // _SPARE_PART):

@@ -82,7 +82,10 @@ class Lanes(ForkAware):
         """Close the lanes; those in use when they are given back."""
         with self._gate:
             self._is_closed = True
-            self._close_free(tidily=True)
+            if self._process == os.getpid():
+                self._close_free(tidily=True)
+            else:
+                OPENED.leave_to_parent()
 
     def _close_free(self, *, tidily: bool) -> None:
         while self._free:

@@ -36,6 +36,15 @@ class _Opened:
         with self._lock:
             self._paths.pop(connection, None)
 
+    def leave_to_parent(self) -> None:
+        """Let go of what was the parent's, if the process was forked."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                self._inherited |= set(self._paths.values())
+                self._leaked.extend(self._paths)
+                self._paths.clear()
+
     def require_own(self, path: str) -> None:
         """
         Make sure that a file may be opened in this process.
@@ -43,12 +52,7 @@ class _Opened:
         Raises:
             StoreUnsupported: the parent had it open when it forked.
         """
-        with self._lock:
-            if self._process != os.getpid():
-                self._process = os.getpid()
-                self._inherited |= set(self._paths.values())
-                self._leaked.extend(self._paths)
-                self._paths.clear()
+        self.leave_to_parent()
         if path in self._inherited:
             raise StoreUnsupported(
                 f"{path}: the process was forked behind Python's back, or in the middle of a call, with the"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import threading
 import time
 from collections import deque
 from typing import Final
@@ -31,8 +32,11 @@ class _Ear(ForkAware):
     """A listener's row, its place among the messages, and its bell."""
 
     def __init__(self, file: DatabaseFile, channels: tuple[str, ...]) -> None:
+        #: those that were heard and not taken yet
+        self.messages: deque[Message] = deque()
         self._file = file
         self._listens_to = matcher(channels)
+        self._lock = threading.Lock()
         try:
             self.bell: Bell | None = Bell(file.path)
         except OSError:
@@ -49,18 +53,19 @@ class _Ear(ForkAware):
             raise
         watch(self)
 
-    def listen(self) -> list[Message]:
-        """All messages since the last call; where some were missed because that was too long ago, a gap first."""
+    def listen(self) -> None:
+        """Hear all messages since the last call; where some were missed, for that was too long ago, a gap first."""
         if self.bell is not None:
             self.bell.silence()
-        with self._file.looking() as lane:
-            rows = lane.execute(sql.MESSAGES, (self._heard,)).fetchall()
-        if not rows:
-            return []
-        missed, self._heard = rows[0][0] - self._heard - 1, rows[-1][0]
-        messages = [Message(text_of(channel), text_of(data)) for _, channel, data in rows]
-        mine = [message for message in messages if self._listens_to(message.channel)]
-        return [GAP, *mine] if missed else mine
+        with self._lock:
+            with self._file.looking() as lane:
+                rows = lane.execute(sql.MESSAGES, (self._heard,)).fetchall()
+            if rows and rows[0][0] > self._heard + 1:
+                self.messages.append(GAP)
+            for number, channel, data in rows:
+                self._heard = number
+                if self._listens_to(text_of(channel)):
+                    self.messages.append(Message(text_of(channel), text_of(data)))
 
     def wait(self, seconds: float) -> None:
         """Wait until there may be something, or for some time."""
@@ -100,26 +105,27 @@ class SqliteSubscription(Subscription):
 
     def __init__(self, file: DatabaseFile, channels: tuple[str, ...]) -> None:
         self._ear = _Ear(file, channels)
-        self._messages: deque[Message] = deque()
 
     def get(self, timeout: float | None = None) -> Message | None:
         """See ``Subscription.get``."""
+        ear = self._ear
         end = math.inf if timeout is None else time.monotonic() + timeout
-        while not self._ear.is_closed:
-            if not self._messages:
-                self._messages.extend(self._ear.listen())
-            if self._messages:
-                return self._messages.popleft()
+        while not ear.is_closed:
+            if not ear.messages:
+                ear.listen()
+            if ear.messages:
+                return ear.messages.popleft()
             left = end - time.monotonic()
             if left <= 0:
                 break
-            self._ear.wait(min(left, self._ear.slice))
+            ear.wait(min(left, ear.slice))
         return None
 
     def drain(self) -> list[Message]:
         """See ``Subscription.drain``."""
-        messages = [*self._messages, *self._ear.listen()]
-        self._messages.clear()
+        self._ear.listen()
+        messages = list(self._ear.messages)
+        self._ear.messages.clear()
         return messages
 
     def close(self) -> None:
@@ -138,7 +144,6 @@ class AsyncSqliteSubscription(AsyncSubscription):
     def __init__(self, threads: Threads, ear: _Ear) -> None:
         self._threads = threads
         self._ear = ear
-        self._messages: deque[Message] = deque()
         self._rung = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         if ear.bell is not None:
@@ -157,18 +162,19 @@ class AsyncSqliteSubscription(AsyncSubscription):
 
     async def get(self, timeout: float | None = None) -> Message | None:
         """See ``AsyncSubscription.get``."""
+        ear = self._ear
         end = math.inf if timeout is None else self._loop.time() + timeout
-        while not self._ear.is_closed:
-            if not self._messages:
+        while not ear.is_closed:
+            if not ear.messages:
                 self._rung.clear()
-                self._messages.extend(await self._threads.run(self._ear.listen))
-            if self._messages:
-                return self._messages.popleft()
+                await self._threads.run(ear.listen)
+            if ear.messages:
+                return ear.messages.popleft()
             left = end - self._loop.time()
             if left <= 0:
                 break
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._rung.wait(), min(left, self._ear.slice))
+                await asyncio.wait_for(self._rung.wait(), min(left, ear.slice))
         return None
 
     async def close(self) -> None:
