@@ -75,7 +75,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, **environment},
+            env={**os.environ, "PYTHONFAULTHANDLER": "1", **environment},
             start_new_session=True,
         )
 
@@ -120,6 +120,8 @@ class Worker:
         try:
             return self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
+            self.signal(signal.SIGABRT)  # shows what each thread is doing
+            self.process.wait()
             raise AssertionError(f"the worker does not end\n{self.log()}") from None
 
     def children(self) -> list[int]:
