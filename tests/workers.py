@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -148,6 +149,7 @@ class Worker:
         for child in children:
             with contextlib.suppress(OSError):
                 os.killpg(child, signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def state(client: Client, jid: str) -> str:

@@ -25,7 +25,15 @@ from pyqless.core.transaction import Transaction
 from pyqless.storage.metrics import Metrics
 from pyqless.storage.parts import Part, packets
 
-__all__ = ["GAP", "AsyncStorage", "AsyncSubscription", "Clock", "Message", "Storage", "Subscription"]
+__all__ = [
+    "GAP",
+    "AsyncStorage",
+    "AsyncSubscription",
+    "Clock",
+    "Message",
+    "Storage",
+    "Subscription",
+]
 
 T = TypeVar("T")
 

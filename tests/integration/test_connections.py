@@ -309,9 +309,17 @@ def watched(
         [servers.find(one_kind), config, "--sentinel"], stdout=subprocess.DEVNULL
     ) as process:
         found: Any = Sentinel([("127.0.0.1", port)], socket_timeout=5)  # type: ignore[no-untyped-call]
+        wait_until(lambda: answers(found.sentinels[0]))
         yield found, master
         found.sentinels[0].close()
         process.kill()
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
 
 
 def fails_over(sentinel: Any) -> bool:

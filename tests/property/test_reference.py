@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""The rules do what a Lua core does; it is the one whose script PYQLESS_LUA names."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pyqless.conformance import Call, Comparison, LuaCore, Outcome, Target, observe
+from pyqless.core.keys import RESERVED_SUFFIXES
+from tests.property.machines import RulesMachine, explore
+
+pytestmark = pytest.mark.timeout(3600)  # to make a failure small takes minutes
+
+SCRIPT = os.environ.get("PYQLESS_LUA")
+
+
+@pytest.mark.skipif(SCRIPT is None, reason="PYQLESS_LUA names no script")
+def test_rules_are_those_of_lua(lua_redis_url: str) -> None:
+    script = Path(str(SCRIPT)).read_text()
+    with Target("memory://") as ours, closing(LuaCore(script, lua_redis_url)) as theirs:
+        explore(lambda: ReferenceMachine(ours, theirs), share=1)
+
+
+class ReferenceMachine(RulesMachine):
+    """All calls but those on which the core breaks down, and those that only the core carries out."""
+
+    def __init__(self, ours: Target, theirs: LuaCore) -> None:
+        super().__init__(ours)
+        theirs.flush()
+        theirs.record()
+        self.theirs = theirs
+        self.comparison = Comparison(numbers=theirs.shortens_numbers)
+
+    def leaves_out(self, call: Call) -> bool:
+        return any(_is_refused(word) for word in call)
+
+    def send(self, call: Call) -> Outcome | None:
+        expected = observe(self.theirs, call)
+        if expected.internal:
+            return None
+        got = observe(self.cores[0], call)
+        assert self.comparison.findings(call, self.store.snapshot, expected, got) == []
+        return got
+
+
+def _is_refused(word: str) -> bool:
+    """Whether a word is a jid or a number that is refused, though the core would take it."""
+    try:
+        return word.endswith(RESERVED_SUFFIXES) or not math.isfinite(float(word))
+    except ValueError:
+        return False
