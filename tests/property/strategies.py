@@ -370,11 +370,15 @@ def _mangled(draw: DrawFn, call: Call) -> Call:
 # -- statistics -----------------------------------------------------------------------------------
 
 
+#: what lies between two moments is never -0
+TIMES = st.floats(-100, 10**6).map(lambda seconds: seconds + 0.0)
+
+
 def times_taken() -> SearchStrategy[list[float]]:
     """Times that jobs waited or ran, seconds; some negative, as by a clock that goes back."""
-    return st.lists(st.floats(-100, 10**6), min_size=1, max_size=50)
+    return st.lists(TIMES, min_size=1, max_size=50)
 
 
 def runs_of_times() -> SearchStrategy[list[list[float]]]:
     """Such times, in the runs in which they are noted down."""
-    return st.lists(st.lists(st.floats(-100, 10**6), max_size=10), max_size=5)
+    return st.lists(st.lists(TIMES, max_size=10), max_size=5)

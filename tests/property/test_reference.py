@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyqless.conformance import Call, Comparison, LuaCore, Outcome, Target, observe
+from pyqless.conformance import Call, Comparison, LuaCore, Outcome, Snapshot, Target, observe
 from pyqless.core.keys import RESERVED_SUFFIXES
 from tests.property.machines import RulesMachine, explore
 
@@ -34,6 +34,7 @@ class ReferenceMachine(RulesMachine):
         theirs.flush()
         theirs.record()
         self.theirs = theirs
+        self.theirs_before: Snapshot = {}
         self.comparison = Comparison(numbers=theirs.shortens_numbers)
 
     def leaves_out(self, call: Call) -> bool:
@@ -44,7 +45,8 @@ class ReferenceMachine(RulesMachine):
         if expected.internal:
             return None
         got = observe(self.cores[0], call)
-        assert self.comparison.findings(call, self.store.snapshot, expected, got) == []
+        assert self.comparison.findings(call, self.theirs_before, expected, got) == []
+        self.theirs_before = expected.state
         return got
 
 
