@@ -241,6 +241,7 @@ def _runner(
         raise typer.BadParameter(text, param_hint="--module")
     middleware = () if limit is None else (time_limit(limit),)
     finder = Finder(modules)
+    finder.preload()
     return Runner(finder=finder, middleware=middleware, compat=compat, keeps_results=keep_results)
 
 

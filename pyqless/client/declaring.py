@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, overload
 
@@ -31,6 +32,7 @@ class JobFunction(Generic[P, R]):
         klass_name: the name under which workers find it.
         queue_name: where it is put.
         heartbeat: every how many seconds its worker should renew the lock; None: as the worker likes.
+        is_async: whether a call gives a coroutine.
     """
 
     #: the function's own
@@ -50,6 +52,7 @@ class JobFunction(Generic[P, R]):
         self.klass_name = klass_name
         self.queue_name = queue_name
         self.heartbeat = heartbeat
+        self.is_async = inspect.iscoroutinefunction(function)
         self._function = function
         self._source = source
         self._options = options

@@ -14,6 +14,7 @@ from pyqless.core.paging import whole
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidSetting
 
 __all__ = ["peek", "pop"]
 
@@ -60,7 +61,7 @@ def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[li
     handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
-        return Continue(lambda tx: pop(tx, queue, worker, count))
+        return Continue(lambda tx: _pop_again(tx, queue, worker, count))
     sampler = Sampler(tx, sampled, summary)
     for candidate in handed:
         _hand_out(candidate, queue, worker, expires, settings, sampler)
@@ -79,6 +80,17 @@ def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> T
         if allowed < count:
             return settings.whole(name, allowed)
     return whole("count", count)
+
+
+def _pop_again(
+    tx: Transaction, queue: str, worker: str, count: float
+) -> Transition[list[Job] | Continue]:
+    """Go on behind what was in the way; this call has changed things, so a bad setting is left to the next to tell."""
+    try:
+        return (yield from pop(tx, queue, worker, count))
+    except InvalidSetting:
+        tx.drop_writes()
+        return []
 
 
 def _hand_out(

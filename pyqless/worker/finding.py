@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
+from pyqless.client import JobFunction
 from pyqless.errors import InvalidArgument
 
 __all__ = ["Code", "CodeNotFound", "Finder"]
@@ -47,6 +48,8 @@ class Code(NamedTuple):
     @property
     def is_async(self) -> bool:
         """Whether a call gives a coroutine."""
+        if isinstance(self.owner, JobFunction):
+            return self.owner.is_async
         return inspect.iscoroutinefunction(self.function)
 
 
@@ -56,6 +59,7 @@ class Finder:
 
     A job that names ``package.module.thing`` gets a function or class that stands in that module. Of a class it runs
     the method named like the job's queue, else ``process``; either is called with the job alone.
+    What ``pyqless.job`` declares is called with the arguments in the job's data.
 
     Args:
         modules: what jobs may name: ``package.module`` allows one module, ``package.*`` a package and all in it.
@@ -99,6 +103,21 @@ class Finder:
         parts = module.split(".")
         return any(".".join(parts[:size]) in self._packages for size in range(1, len(parts) + 1))
 
+    def preload(self) -> None:
+        """
+        Import the modules that are allowed by name, so that a wrong one is told before any job is taken.
+
+        Raises:
+            InvalidArgument: there is no such module, or it cannot be imported.
+        """
+        for name in sorted(self._modules):
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                text = f"modules: {name!r} cannot be imported: {reason}"
+                raise InvalidArgument(text, argument="modules", value=name) from error
+
     def find(self, name: str, queue: str) -> Code:
         """
         Find the code of a job.
@@ -116,14 +135,14 @@ class Finder:
             owner = self._look_up(name)
         if inspect.isclass(owner):
             return Code(_method(owner, queue), owner)
-        return Code(owner, owner)
+        return Code(owner.process if isinstance(owner, JobFunction) else owner, owner)
 
     def _look_up(self, name: str) -> Any:
         module_name, _, attribute = name.rpartition(".")
         if not self.allows(module_name) or attribute.startswith("_"):
             raise CodeNotFound(f"this worker may not run {name!r}")
         found = vars(self._import(module_name)).get(attribute)
-        if not isinstance(found, FunctionType | type):
+        if not isinstance(found, FunctionType | type | JobFunction):
             raise CodeNotFound(f"{module_name} has no class or function {attribute!r}")
         if not self.allows(found.__module__):  # imported there, such as os.system
             raise CodeNotFound(f"{name!r} comes from {found.__module__}, which is not allowed")

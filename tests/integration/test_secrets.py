@@ -14,7 +14,7 @@ import redis
 
 from pyqless import Client
 from pyqless.core.commands import call
-from pyqless.errors import QlessError
+from pyqless.errors import InvalidArgument, QlessError
 from pyqless.storage import open_async_storage, open_storage
 from pyqless.storage.redis import Policy
 from pyqless.storage.redis.pools import redacted
@@ -157,3 +157,15 @@ def test_connections_of_others(host: str) -> None:
 )
 def test_urls_without_their_passwords(url: str, expected: str) -> None:
     assert redacted(url) == expected
+
+
+def test_a_mistyped_url_of_a_file_shows_no_password() -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Client("sqlite://ann:s3cr3t@host/queue.db")
+    assert "s3cr3t" not in f"{refused.value!r} {refused.value} {refused.value.value}"
+
+
+@pytest.mark.parametrize("name", ["abc", "0/1", "-1"])
+def test_a_database_is_named_by_its_number(name: str) -> None:
+    with pytest.raises(InvalidArgument, match="by number"):
+        Client(f"redis://localhost/{name}")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import redis
 import redis.asyncio
@@ -12,6 +12,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from pyqless.errors import InvalidArgument
+from pyqless.storage.redaction import redacted
 
 __all__ = ["async_pool_of", "open_async_pool", "open_pool", "pool_of", "redacted"]
 
@@ -46,6 +47,7 @@ def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
     if not _is_readable(url):
         text = "url makes no sense; a password in it must be percent-encoded"
         raise InvalidArgument(text, argument="url")
+    _require_database(url)
     try:
         pool = kind.from_url(url, **options)
         # an option that there is none of shows only where a connection is made
@@ -53,6 +55,15 @@ def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
     except (ValueError, TypeError, RedisError) as error:
         raise InvalidArgument(f"url or options make no sense: {error}", argument="url") from error
     return pool
+
+
+def _require_database(url: str) -> None:
+    """redis-py takes database 0 where it cannot read the number."""
+    parts = urlsplit(url)
+    name = parts.path.removeprefix("/")
+    if parts.scheme in ("redis", "rediss") and name and not name.isdecimal():
+        text = f"url must name its database by number, not {name!r}"
+        raise InvalidArgument(text, argument="url", value=name)
 
 
 def _is_readable(url: str) -> bool:
@@ -104,18 +115,3 @@ def describe(pool: Any) -> str:
         return f"unix://{settings['path']}?db={settings.get('db') or 0}"
     host, port = settings.get("host", "localhost"), settings.get("port", 6379)
     return f"redis://{host}:{port}/{settings.get('db') or 0}"
-
-
-def redacted(url: str) -> str:
-    """A URL without its password, wherever it stands."""
-    parts = urlsplit(url)
-    location = parts.netloc
-    if "@" in location:
-        user, _, host = location.rpartition("@")
-        location = f"{user.partition(':')[0]}:***@{host}"
-    query = [
-        (name, "***" if "password" in name.lower() else value)
-        for name, value in parse_qsl(parts.query, keep_blank_values=True)
-    ]
-    rest = urlunsplit(("", "", parts.path, urlencode(query, safe="*/"), parts.fragment))
-    return f"{parts.scheme}://{location}{rest}"

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pyqless.errors import InvalidArgument
+from pyqless.storage.redaction import redacted
 
 __all__ = ["Options", "locate"]
 
@@ -45,11 +46,13 @@ def locate(url: str, **options: Any) -> tuple[str, Options]:
     parts = urlsplit(url)
     path = _path(parts.path[1:])
     if parts.netloc or parts.fragment or not path:
+        # somebody may have meant another kind of store, with a password
+        shown = redacted(url) if "@" in url else url
         raise InvalidArgument(
-            f"url must be sqlite:/// and the path of a file, not {url!r};"
+            f"url must be sqlite:/// and the path of a file, not {shown!r};"
             " for a queue in this process alone there is memory://",
             argument="url",
-            value=url,
+            value=shown,
         )
     given: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
     given |= {name: value for name, value in options.items() if value is not None}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pyqless.conformance import Target
-from pyqless.errors import CorruptedJob, StoreCorrupted
+from pyqless.errors import CorruptedJob, InvalidSetting, StoreCorrupted
 from tests.unit.core.examples import changes, content, damage, run, score
 
 #: so deep that the core can read it, and cannot write it within the list of jobs that pop replies
@@ -794,3 +794,20 @@ def test_statistics_that_make_no_sense_are_shown_as_none(core: Target) -> None:
         break_field(core, "ql:s:wait:0:q", field, "some")
     shown = json.loads(run(core, "stats 110 q 110"))["wait"]
     assert (shown["count"], shown["mean"], sum(shown["histogram"])) == (0, 0, 0)
+
+
+def test_a_setting_found_bad_behind_a_dangling_entry_is_told_by_the_next_call(
+    core: Target,
+) -> None:
+    """The first link of the chain has removed the entry, and an error would say that nothing changed."""
+    core.call("put", "0", "w", "alpha", "J", "klass", "{}", "0")
+    core.call("put", "0", "w", "beta", "K", "klass", "{}", "0")
+    core.call("pop", "0", "alpha", "w", "1")
+    core.call("pop", "0", "beta", "w", "1")
+    core.call("retry", "0", "K", "alpha", "w")
+    core.call("config.set", "0", "alpha-max-concurrency", "1.5")
+    core.call("cancel", "0", "K")
+    assert core.call("pop", "1400000000", "alpha", "w", "1") == "{}"
+    with pytest.raises(core.error) as told:
+        core.call("pop", "1400000001", "alpha", "w", "1")
+    assert isinstance(told.value.__cause__, InvalidSetting)

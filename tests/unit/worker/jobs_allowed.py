@@ -6,13 +6,25 @@ from __future__ import annotations
 from os import system
 from typing import Any
 
-__all__ = ["Both", "Named", "constant", "run", "system"]
+import pyqless
+
+__all__ = ["Both", "Named", "constant", "declared", "declared_async", "run", "system"]
 
 constant = 1
 
 
 def run(job: Any) -> str:
     return "ran"
+
+
+@pyqless.job(queue="mail")
+def declared(a: int, b: int = 10) -> int:
+    return a + b
+
+
+@pyqless.job(queue="mail")
+async def declared_async(a: int) -> int:
+    return a
 
 
 def _hidden(job: Any) -> None:

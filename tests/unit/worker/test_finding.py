@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,3 +116,40 @@ def test_reloading_brings_new_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         module.write_text(f"def run(job):\n    return {number}\n")
         assert finder.find("fresh_jobs.run", "mail").function(None) == number
         finder.reload()
+
+
+def test_a_declared_job_runs_with_the_arguments_in_its_data() -> None:
+    code = Finder([HERE]).find(f"{HERE}.declared", "mail")
+    assert code.function(SimpleNamespace(data={"a": 2, "b": 3})) == 5
+    assert not code.is_async
+
+
+def test_a_declared_job_may_be_registered() -> None:
+    finder = Finder()
+    finder.register("add")(jobs_allowed.declared)
+    assert finder.find("add", "mail").function(SimpleNamespace(data={"a": 2})) == 12
+
+
+def test_a_declared_coroutine_function_is_async() -> None:
+    code = Finder([HERE]).find(f"{HERE}.declared_async", "mail")
+    assert code.is_async
+    assert asyncio.run(code.function(SimpleNamespace(data={"a": 2}))) == 2
+
+
+@pytest.mark.parametrize("content", ["", "raise ValueError('in its first line')"])
+def test_a_module_that_cannot_be_imported_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "never_there" if not content else "never_loads"
+    if content:
+        (tmp_path / f"{name}.py").write_text(content)
+    with pytest.raises(InvalidArgument, match=name) as refused:
+        Finder([name]).preload()
+    assert (refused.value.argument, refused.value.value) == ("modules", name)
+
+
+def test_allowed_modules_are_loaded_ahead() -> None:
+    sys.modules.pop(HERE, None)
+    Finder([HERE, "tests.*"]).preload()
+    assert HERE in sys.modules
