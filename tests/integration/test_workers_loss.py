@@ -227,14 +227,14 @@ def test_nothing_is_lost_when_children_and_parents_are_killed(
 def test_a_worker_that_resumes_takes_its_jobs_back(client: Client, one_redis_url: str) -> None:
     client.config["heartbeat"] = 600
     arguments = (one_redis_url, "q", "--kind", "forking", "-c", "1", "--name", "me", "--resume")
-    with Worker(*arguments) as worker:
-        worker.put(client, "sleep", "J", seconds=1)
-        worker.began("J")
-        worker.signal(signal.SIGKILL)
-        worker.end()
+    with Worker(*arguments) as first:
+        first.put(client, "sleep", "J", seconds=1)
+        first.began("J")
+        first.signal(signal.SIGKILL)
+        first.end()
         assert state(client, "J") == "running"
-    with Worker(*arguments) as worker:
-        until(lambda: state(client, "J") == "complete", worker.log())
+        with Worker(*arguments) as second:
+            until(lambda: state(client, "J") == "complete", second.log())
         assert client.jobs["J"].remaining == 5
 
 
