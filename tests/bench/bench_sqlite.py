@@ -20,8 +20,6 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,43 +36,49 @@ storage = open_storage(f"sqlite:///{directory}/jobs.db?synchronous={promise}&tim
 def send(*words):
     wanted = call(words)
     return storage.run(wanted.transition, wanted.now)
-def cycle():
+def cycle(queue):
     now = repr(time.time())
-    send("put", now, name, name, uuid4().hex, "Klass", '{"a": 1}', "0")
-    (job,) = send("pop", now, name, name, "1")
-    send("complete", now, job.jid, name, name, '{"a": 1}')
+    send("put", now, queue, queue, uuid4().hex, "Klass", '{"a": 1}', "0")
+    (job,) = send("pop", now, queue, queue, "1")
+    send("complete", now, job.jid, queue, queue, '{"a": 1}')
 """
 HUEY: Final = """
 from huey.storage import SqliteStorage
 storage = SqliteStorage(name, f"{directory}/jobs.db", timeout=60)
 storage.conn.execute(f"pragma synchronous={promise}")
 data = b'{"jid": "0123456789abcdef0123456789abcdef", "klass": "Klass", "data": {"a": 1}}'
-def cycle():
+def cycle(_):
     storage.enqueue(data)
     assert storage.dequeue()
 """
 PERSIST_QUEUE: Final = """
 from persistqueue import SQLiteAckQueue
-queue = SQLiteAckQueue(directory, name=name, timeout=60)
-queue._conn.execute(f"pragma synchronous={promise}")
+queue = SQLiteAckQueue(directory, name=name, timeout=60, multithreading=True)
+for connection in (queue._getter, queue._putter):
+    connection.execute(f"pragma synchronous={promise}")
 data = {"jid": "0123456789abcdef0123456789abcdef", "klass": "Klass", "data": {"a": 1}}
-def cycle():
+def cycle(_):
     queue.put(data)
     queue.ack(queue.get())
 """
 #: says that it is ready, waits for a line, goes round for some time, and prints how often
 RUN: Final = """
 import sys, time
-directory, promise, name, seconds = sys.argv[1:]
+from concurrent.futures import ThreadPoolExecutor
+directory, promise, name, seconds, threads = sys.argv[1:]
 {program}
-cycle()
+cycle(name)
 print("ready", flush=True)
 sys.stdin.readline()
-count, end = 0, time.monotonic() + float(seconds)
-while time.monotonic() < end:
-    cycle()
-    count += 1
-print(count)
+end = time.monotonic() + float(seconds)
+def run(number):
+    count = 0
+    while time.monotonic() < end:
+        cycle(f"{{name}}-{{number}}")
+        count += 1
+    return count
+with ThreadPoolExecutor(int(threads)) as pool:
+    print(sum(pool.map(run, range(int(threads)))))
 """
 
 
@@ -108,19 +112,38 @@ CONTESTANTS: Final = (
 )
 
 
-def measure(contestant: Contestant, promise: str, processes: int, seconds: float) -> float:
-    """Jobs a second of all processes together, each with a queue of its own in one file."""
+class Setting(NamedTuple):
+    """How they run."""
+
+    promise: str
+    processes: int
+    #: of each process
+    threads: int
+
+
+SETTINGS: Final = (
+    Setting("full", 1, 1),
+    Setting("full", 1, 16),
+    Setting("full", 4, 1),
+    Setting("normal", 1, 1),
+    Setting("normal", 4, 1),
+)
+
+
+def measure(contestant: Contestant, setting: Setting, seconds: float) -> float:
+    """Jobs a second of all processes together, in one file."""
     program = RUN.format(program=contestant.program)
     with tempfile.TemporaryDirectory() as directory:
+        last = (repr(seconds), str(setting.threads))
         running = [
             subprocess.Popen(
-                [contestant.python, "-c", program, directory, promise, f"q{number}", repr(seconds)],
+                [contestant.python, "-c", program, directory, setting.promise, f"q{number}", *last],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 cwd=ROOT,
             )
-            for number in range(processes)
+            for number in range(setting.processes)
         ]
         for process in running:
             assert process.stdout is not None
@@ -133,24 +156,24 @@ def measure(contestant: Contestant, promise: str, processes: int, seconds: float
     return sum(counts) / seconds
 
 
-def compare(seconds: float, rounds: int) -> Iterator[tuple[str, int, dict[str, float]]]:
-    """The median of each contestant, in turns, by promise and number of processes."""
-    for promise, processes in product(("full", "normal"), (1, 4)):
-        results: dict[str, list[float]] = {contestant.name: [] for contestant in CONTESTANTS}
-        for _ in range(rounds):
-            for contestant in CONTESTANTS:
-                results[contestant.name].append(measure(contestant, promise, processes, seconds))
-        yield promise, processes, {name: statistics.median(each) for name, each in results.items()}
+def compare(setting: Setting, seconds: float, rounds: int) -> dict[str, float]:
+    """The median of each contestant, in turns."""
+    results: dict[str, list[float]] = {contestant.name: [] for contestant in CONTESTANTS}
+    for _ in range(rounds):
+        for contestant in CONTESTANTS:
+            results[contestant.name].append(measure(contestant, setting, seconds))
+    return {name: statistics.median(each) for name, each in results.items()}
 
 
 def report(seconds: float, rounds: int) -> list[dict[str, float]]:
     """Print a table; give its lines."""
     print(f"\njobs a second, median of {rounds} x {seconds:g} s in turns\n")
-    print("promise   processes" + "".join(f"{each.name:>16}" for each in CONTESTANTS))
+    print("promise  processes  threads" + "".join(f"{each.name:>15}" for each in CONTESTANTS))
     lines = []
-    for promise, processes, line in compare(seconds, rounds):
-        shown = "".join(f"{line[each.name]:>16.0f}" for each in CONTESTANTS)
-        print(f"{promise:<10}{processes:>9}{shown}", flush=True)
+    for setting in SETTINGS:
+        line = compare(setting, seconds, rounds)
+        shown = "".join(f"{line[each.name]:>15.0f}" for each in CONTESTANTS)
+        print(f"{setting.promise:<8}{setting.processes:>10}{setting.threads:>9}{shown}", flush=True)
         lines.append(line)
     return lines
 

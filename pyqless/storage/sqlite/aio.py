@@ -37,7 +37,7 @@ class AsyncSqliteStorage(AsyncStorage):
         clock: Clock = time.time,
         timeout: float | None = None,
         synchronous: str | None = None,
-        lanes: int = 4,
+        lanes: int = 8,
     ) -> None:
         super().__init__(url, namespace, clock)
         self._storage = SqliteStorage(
