@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, settings
 from tests import servers
 from tests.servers import KINDS, Kind, NotInstalled, Server, Variant
 
+# Failed assertions outside of the test modules show their values, too.
+pytest.register_assert_rewrite("tests.property.invariants", "tests.property.machines")
+
 CI: Final = bool(os.environ.get("CI"))
 
 #: Which server stands for all where a test needs just one: the most widespread comes first.
