@@ -52,7 +52,7 @@ unit: .venv/.done ## run the tests that need no server
 
 .PHONY: bench
 bench: .venv/.done servers ## run the benchmarks at their small size
-	$(BIN)/pytest -m bench -s tests/bench
+	$(BIN)/pytest -m bench -s tests/bench/bench_*.py
 
 .PHONY: soak
 soak: .venv/.done servers ## run the tests that take minutes each
