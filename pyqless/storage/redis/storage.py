@@ -34,8 +34,6 @@ class _Track:
 
     def __init__(self, storage: RedisStorage) -> None:
         self.lane = Lane(storage.keys, storage.policy, storage.metrics)
-        #: the process whose it is; a forked child must not touch its socket
-        self.process = os.getpid()
         self._pool = storage.pool
         self._wire: Wire | None = None
 
@@ -137,8 +135,7 @@ class RedisStorage(Storage):
             return _Track(self)
 
     def _give_back(self, track: _Track) -> None:
-        if track.process == os.getpid():
-            self._free.append(track)
+        self._free.append(track)
         if self._closed:
             self.close()
 
