@@ -24,7 +24,7 @@ from pyqless.core.commands import call
 from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.redis import AsyncRedisStorage, Policy, RedisStorage
-from tests.proxy import proxied
+from tests.proxy import Direction, proxied
 from tests.servers import Server
 from tests.wires import Packet, names, tapped
 
@@ -388,6 +388,34 @@ async def check_use(storage: AsyncRedisStorage) -> None:
     for words in ("put 6 me other K klass {} 0", "pop 6 other v 1", "complete 6 K v other {}"):
         await run_async(storage, words)
     assert json.loads(await run_async(storage, "get 7 K"))["state"] == "complete"
+
+
+async def test_what_a_cancelled_call_has_not_sent_is_not_sent_later(
+    one_redis_server: Server,
+) -> None:
+    one_redis_server.flush()
+    size, passed = 30_000_000, 0
+    begun, cancelled_now = threading.Event(), threading.Event()
+
+    def hold(_: Direction, data: bytes) -> None:
+        nonlocal passed
+        passed += len(data)
+        if passed > 100_000:
+            begun.set()
+            cancelled_now.wait(10)
+
+    with proxied(one_redis_server.url) as (proxy, url):
+        proxy.choose = hold
+        async with AsyncRedisStorage(url) as storage:
+            large = call(("put", "1", "me", "q", "J", "klass", json.dumps("x" * size), "0"))
+            task = asyncio.create_task(storage.run(large.transition, large.now))
+            assert await asyncio.to_thread(begun.wait, 10)
+            task.cancel()
+            await asyncio.wait([task])
+            cancelled_now.set()
+            assert await run_async(storage, "put 2 me q K klass {} 0") == "K"
+    assert passed < size
+    assert history(one_redis_server.url) == []
 
 
 class SlowCredentials(redis.CredentialProvider):

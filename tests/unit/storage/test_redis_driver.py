@@ -202,6 +202,11 @@ def reading_on(*further: Command, first: Command = ("HGET", "a", "n")) -> Factor
     return transition
 
 
+def opening(tx: Transaction) -> Transition[None]:
+    """Leave MULTI open."""
+    yield from tx.read(("HGET", "a", "n"), last=True)
+
+
 def view(*reads: Command) -> Factory[Any]:
     def transition(tx: Transaction) -> Transition[Any]:
         return (yield from tx.snapshot(*reads))
@@ -354,10 +359,7 @@ def test_several_batches_that_write_nothing_end_with_a_commit(bench: Bench) -> N
 
 
 def test_one_batch_that_writes_nothing_needs_none(bench: Bench) -> None:
-    def transition(tx: Transaction) -> Transition[None]:
-        yield from tx.read(("HGET", "a", "n"), last=True)
-
-    bench.run(transition)
+    bench.run(opening)
     assert bench.sent() == [["WATCH", "HGET", "MULTI"]]
 
 
@@ -370,9 +372,6 @@ def test_a_view_of_one_read_is_one_command(bench: Bench) -> None:
 
 @pytest.mark.parametrize("reads", [[("HLEN", "a")], [("HLEN", "a"), ("HLEN", "b")]])
 def test_a_view_leaves_what_the_call_before_has_opened(bench: Bench, reads: list[Command]) -> None:
-    def opening(tx: Transaction) -> Transition[None]:
-        yield from tx.read(("HGET", "a", "n"), last=True)
-
     bench.run(opening)
     assert bench.run(view(*reads)) == [0] * len(reads)
     assert bench.run(view(*reads)) == [0] * len(reads)
@@ -418,6 +417,14 @@ def spoil_reply(transition: Factory[Any], chosen: int, reply: Any) -> bool:
     with suppress(StoreUnsupported):
         bench.run(transition)
     return bool(spoilt)
+
+
+def test_a_view_behind_a_discard_that_is_not_acknowledged(bench: Bench) -> None:
+    """What comes behind it is no reply to the read."""
+    bench.run(opening)
+    bench.server.meddle = once("DISCARD", lambda _: ["maybe", "QUEUED"])
+    assert bench.run(view(("HLEN", "a"))) == [0]
+    assert bench.server.connection == 2
 
 
 def test_an_exec_that_makes_no_sense_is_looked_up(bench: Bench) -> None:
@@ -547,6 +554,35 @@ def test_a_fence_that_cannot_be_written_does_not_tell_that_nothing_was_committed
 
     bench.server.meddle = refuse
     with pytest.raises(OutcomeUnknown, match="OOM"):
+        bench.run(count)
+
+
+def test_a_refused_recovery_is_tried_on_another_connection(bench: Bench) -> None:
+    """Which may lead to another server."""
+
+    def refuse(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[-1][0] == "EXEC":
+            raise LinkLost("lost", sent=True)
+        if packet[0][0] == "HINCRBY" and bench.server.connection < 4:
+            return [ServerError("READONLY no"), None, 0]
+        return replies
+
+    bench.server.meddle = refuse
+    assert bench.run(count) == 1
+    assert bench.server.connection == 4
+
+
+def test_a_fence_that_a_recovery_has_seen_must_not_be_gone_later(bench: Bench) -> None:
+    def lose_and_flush(packet: Packet, replies: list[Any]) -> list[Any]:
+        if packet[-1][0] == "EXEC":
+            if bench.storage.metrics.recoveries:
+                bench.server.keyspace.flush()
+            raise LinkLost("lost", sent=True)
+        return replies
+
+    bench.server.meddle = lose_and_flush
+    assert bench.run(count) == 1
+    with pytest.raises(OutcomeUnknown, match="its fence is gone"):
         bench.run(count)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Final
 
 import hiredis
@@ -19,7 +20,7 @@ from pyqless.errors import (
 )
 from pyqless.storage.redis.protocol import ServerError, fault_of, pack, reply_of, same
 from pyqless.storage.redis.steps import LinkLost
-from pyqless.storage.redis.wire import _Replies
+from pyqless.storage.redis.wire import _Replies, _SocketWire
 
 # -- commands ---------------------------------------------------------------------------------------
 
@@ -130,6 +131,36 @@ def test_what_makes_no_sense_is_a_lost_link(data: bytes) -> None:
     with pytest.raises(LinkLost) as caught:
         replies.take(data)
     assert caught.value.sent
+
+
+# -- sockets ----------------------------------------------------------------------------------------
+
+
+class Socket:
+    """A socket that fails to send."""
+
+    def __init__(self, failure: Exception) -> None:
+        self._failure = failure
+
+    def sendall(self, _: bytes) -> None:
+        raise self._failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "sent"),
+    [
+        (BrokenPipeError(32, "Broken pipe"), False),
+        (ConnectionResetError(104, "Connection reset by peer"), False),
+        # these can come behind the last byte, from a signal handler
+        (TimeoutError("timed out"), True),
+        (OSError("something else"), True),
+    ],
+)
+def test_whether_a_packet_that_failed_may_have_been_sent(failure: Exception, sent: bool) -> None:  # noqa: FBT001
+    wire = _SocketWire(None, SimpleNamespace(_sock=Socket(failure)))
+    with pytest.raises(LinkLost) as caught:
+        wire.exchange((("PING",),))
+    assert caught.value.sent is sent
 
 
 # -- the forms that the core knows ------------------------------------------------------------------
