@@ -120,6 +120,10 @@ class Proxy:
                 rest, link.parked = link.parked, None
                 link.deliver(rest)
 
+    def wait(self) -> None:
+        """Wait until the first connection is over."""
+        assert self._links[0].over.wait(PATIENCE), "it goes on"
+
     def close(self) -> None:
         """Close everything."""
         with contextlib.suppress(OSError):
@@ -161,11 +165,12 @@ class Proxy:
 
     def _requests(self, link: _Link) -> None:
         with link.client, contextlib.suppress(OSError):
-            while data := link.client.recv(65536):
-                fault = self._pass("request", data, link.server)
-                if fault:
-                    self._fail(link, fault, data[fault.at :])
-                    return
+            with contextlib.suppress(ConnectionResetError):
+                while data := link.client.recv(65536):
+                    fault = self._pass("request", data, link.server)
+                    if fault:
+                        self._fail(link, fault, data[fault.at :])
+                        return
             link.server.shutdown(socket.SHUT_WR)
 
     def _replies(self, link: _Link) -> None:

@@ -148,7 +148,7 @@ async def test_connections_of_others_with_asyncio(redis_url: str, decoding: bool
 def test_a_client_that_caches(start_server: StartServer) -> None:
     """It would run its health check, and reconnect, in the middle of our transactions."""
     with redis.Redis.from_url(
-        start_server("redis8").url, protocol=3, cache_config=CacheConfig()
+        start_server("redis8").url, protocol=3, cache_config=CacheConfig(), max_connections=1
     ) as client:
         storage = open_storage(connection=client)
         with pytest.raises(StoreUnsupported, match="client-side caching"):

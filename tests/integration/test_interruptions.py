@@ -413,6 +413,7 @@ async def test_what_a_cancelled_call_has_not_sent_is_not_sent_later(
             task.cancel()
             await asyncio.wait([task])
             cancelled_now.set()
+            await asyncio.to_thread(proxy.wait)
             assert await run_async(storage, "put 2 me q K klass {} 0") == "K"
     assert passed < size
     assert history(one_redis_server.url) == []
