@@ -3,7 +3,9 @@
 Redis and its kin, without scripting.
 
 ``protocol``   commands as bytes, replies in the core's forms
+``replies``    the reader of replies
 ``steps``      what a driver asks of whoever does its I/O
+``outcomes``   what can become of an EXEC
 ``lane``       one connection and its fence; the one place that sends EXEC
 ``driver``     transitions by WATCH, MULTI and EXEC
 ``wire``       the I/O, on connections borrowed from redis-py

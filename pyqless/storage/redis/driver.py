@@ -15,7 +15,8 @@ from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, 
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
 from pyqless.storage.base import Described, logger
-from pyqless.storage.redis.lane import Kind, Lane, Outcome, State
+from pyqless.storage.redis.lane import Lane, State
+from pyqless.storage.redis.outcomes import Kind, Outcome
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError, reply_of, same
 from pyqless.storage.redis.steps import LinkLost, Pause, Steps

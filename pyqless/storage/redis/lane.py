@@ -11,19 +11,19 @@ succeed, and tells which transaction was the last.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyqless.core.effects import Command
 from pyqless.core.keys import Keys
 from pyqless.errors import OutcomeUnknown, StorageError, StoreUnavailable
 from pyqless.storage.metrics import Metrics
+from pyqless.storage.redis.outcomes import Kind, Outcome
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError, fault_of
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Steps
 
-__all__ = ["Kind", "Lane", "Outcome", "State"]
+__all__ = ["Lane", "State"]
 
 #: seconds after its last use at which a fence expires, give or take the next
 FENCE_LIFE = 86400
@@ -43,31 +43,6 @@ class State(Enum):
     WATCHING = auto()
     #: it queues the command
     QUEUEING = auto()
-
-
-class Kind(Enum):
-    """What became of an EXEC."""
-
-    #: everything was carried out
-    COMMITTED = auto()
-    #: a guarded key had changed; nothing was carried out
-    CONFLICT = auto()
-    #: the server would not; nothing was carried out
-    REFUSED = auto()
-    #: the server never had all of it, or is no longer the master; nothing was carried out
-    NOT_SENT = auto()
-    #: the connection broke before the reply
-    UNKNOWN = auto()
-
-
-class Outcome(NamedTuple):
-    """What became of an EXEC, and the replies to what was queued, or why not."""
-
-    kind: Kind
-    replies: list[Any]
-    fault: StorageError | None = None
-    #: the replies to what stood before it in the packet
-    before: Sequence[Any] = ()
 
 
 class Lane:

@@ -16,7 +16,6 @@ import asyncio
 import socket
 from typing import Any, Protocol
 
-import hiredis
 from redis.exceptions import (
     AuthenticationError,
     ExecAbortError,
@@ -28,6 +27,7 @@ from redis.exceptions import (
 from pyqless.core.effects import Command
 from pyqless.errors import StorageError, StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage.redis.protocol import ServerError, pack
+from pyqless.storage.redis.replies import Replies
 from pyqless.storage.redis.steps import LinkLost
 
 __all__ = ["AsyncWire", "Wire", "borrow", "borrow_async"]
@@ -131,61 +131,7 @@ def _untrusted(connection: Any) -> StorageError:
     )
 
 
-# -- replies as one array ---------------------------------------------------------------------
-
-#: there are bytes of a reply to come
-_INCOMPLETE = object()
-
-
-class _Replies:
-    """Reads the replies to a packet: as one array, so that the parser is called but once."""
-
-    def __init__(self) -> None:
-        self._reader = hiredis.Reader(
-            encoding="utf-8",
-            errors="surrogateescape",
-            replyError=ServerError,
-            notEnoughData=_INCOMPLETE,
-        )
-        self._missing = 0
-        self._proper: list[Any] = []
-        self._in_array = False
-
-    def expect(self, count: int) -> None:
-        """Begin to read the replies to so many commands."""
-        self._missing, self._proper = count, []
-        # the beginning of a pushed message may lie in the buffer, which must not be torn
-        self._in_array = not self._reader.has_data()
-        if self._in_array:
-            self._reader.feed(b"*%d\r\n" % count)
-
-    def take(self, data: bytes) -> list[Any] | None:
-        """
-        Read what has arrived; returns the replies once they are complete.
-
-        Raises:
-            LinkLost: the server has closed the connection, or sends what makes no sense.
-        """
-        if not data:
-            raise LinkLost("the server closed the connection", sent=True)
-        try:
-            self._reader.feed(data)
-            return self._gather()
-        except hiredis.ProtocolError as error:
-            raise LinkLost(error, sent=True) from error
-
-    def _gather(self) -> list[Any] | None:
-        """Collect replies; messages that the server pushes in between (RESP3) are none."""
-        while self._missing:
-            read = self._reader.gets()
-            if read is _INCOMPLETE:
-                return None
-            came = read if self._in_array else [read]
-            self._in_array = False
-            proper = [reply for reply in came if type(reply) is not hiredis.PushNotification]
-            self._proper += proper
-            self._missing -= len(proper)
-        return self._proper
+# -- sockets and streams ---------------------------------------------------------------------
 
 
 class _SocketWire:
@@ -195,7 +141,7 @@ class _SocketWire:
         self._pool = pool
         self._connection = connection
         self._socket: socket.socket = connection._sock
-        self._replies = _Replies()
+        self._replies = Replies()
 
     def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
         packet = pack(commands)
@@ -228,7 +174,7 @@ class _StreamWire:
         self._reader: asyncio.StreamReader = connection._reader
         self._writer: asyncio.StreamWriter = connection._writer
         self._timeout: float | None = connection.socket_timeout
-        self._replies = _Replies()
+        self._replies = Replies()
 
     async def exchange(self, commands: tuple[Command, ...]) -> list[Any]:
         packet = pack(commands)

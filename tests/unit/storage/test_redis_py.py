@@ -106,7 +106,7 @@ def test_errors() -> None:
 
 
 def test_hiredis() -> None:
-    """``wire._Replies`` reads all replies of a packet as one array."""
+    """``Replies`` reads all replies of a packet as one array."""
     incomplete = object()
     reader = hiredis.Reader(notEnoughData=incomplete)
     assert reader.gets() is incomplete

@@ -19,8 +19,9 @@ from pyqless.errors import (
     StoreUnsupported,
 )
 from pyqless.storage.redis.protocol import ServerError, fault_of, pack, reply_of, same
+from pyqless.storage.redis.replies import Replies
 from pyqless.storage.redis.steps import LinkLost
-from pyqless.storage.redis.wire import _Replies, _SocketWire
+from pyqless.storage.redis.wire import _SocketWire
 
 # -- commands ---------------------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ ERROR: Final = (b"-ERR no\r\n", "ERR no")
 PUSHED: Final = b">2\r\n+invalidate\r\n*1\r\n$3\r\nkey\r\n"
 
 
-def read(replies: _Replies, data: bytes, size: int) -> list[list[Any]]:
+def read(replies: Replies, data: bytes, size: int) -> list[list[Any]]:
     """Feed some bytes at a time; returns the packets of replies that were complete."""
     taken = (replies.take(data[at : at + size]) for at in range(0, len(data), size))
     return [packet for packet in taken if packet is not None]
@@ -94,7 +95,7 @@ def read(replies: _Replies, data: bytes, size: int) -> list[list[Any]]:
 def test_packets_in_pieces_with_messages_in_between(
     packets: list[list[tuple[bytes, Any]]], pushes: list[int], size: int
 ) -> None:
-    replies = _Replies()
+    replies = Replies()
     position = 0
     for packet in packets:
         data = b""
@@ -107,7 +108,7 @@ def test_packets_in_pieces_with_messages_in_between(
 
 @pytest.mark.parametrize("kept", range(len(PUSHED) + 1))
 def test_a_message_that_comes_half_behind_the_last_reply(kept: int) -> None:
-    replies = _Replies()
+    replies = Replies()
     replies.expect(1)
     assert replies.take(b"+OK\r\n" + PUSHED[:kept]) == ["OK"]
     replies.expect(2)
@@ -115,7 +116,7 @@ def test_a_message_that_comes_half_behind_the_last_reply(kept: int) -> None:
 
 
 def test_error_replies() -> None:
-    replies = _Replies()
+    replies = Replies()
     replies.expect(2)
     packet = replies.take(b"-WRONGTYPE of a key\r\n*1\r\n-ERR in EXEC\r\n")
     assert packet is not None
@@ -126,7 +127,7 @@ def test_error_replies() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 400 Bad Request\r\n", b"*x\r\n", b"$-7\r\n"])
 def test_what_makes_no_sense_is_a_lost_link(data: bytes) -> None:
-    replies = _Replies()
+    replies = Replies()
     replies.expect(1)
     with pytest.raises(LinkLost) as caught:
         replies.take(data)
