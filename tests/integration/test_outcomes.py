@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -337,6 +338,35 @@ def test_a_connection_that_keeps_breaking_changes_nothing(
         assert storage.metrics.attempts == 5
         gate.calm()
         assert storage.dump() == {}
+
+
+@pytest.mark.parametrize("lost", ["request", "reply"])
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+def test_a_server_that_is_killed_in_a_commit_and_comes_back_with_its_data(
+    start_server: Callable[..., Server], tmp_path: Path, deed: Deed, lost: Direction
+) -> None:
+    """Before or behind the commit; the fence comes back with the data."""
+    files = ("--dir", str(tmp_path), "--appendonly", "yes")
+    server = start_server("redis70", extra_args=files)
+    with open_storage(server.url) as others:
+        for words in deed.given:
+            run(others, words)
+
+    def kill(_: bytes) -> Fault:
+        server.stop()
+        # a server ends with the thread that has started it, and the proxy's ends soon
+        gate.target = starter.submit(start_server, "redis70", extra_args=files).result().port
+        return Fault("cut", lost, 0)
+
+    with (
+        ThreadPoolExecutor(1) as starter,
+        proxied(server.url) as (gate, url),
+        warm(url) as storage,
+    ):
+        gate.choose = at_commit(lost, kill)
+        assert run(storage, deed.call) == deed.reply
+        assert deed.applied(storage.dump()) == 1
+        assert storage.metrics.recoveries == 1
 
 
 # -- chaos ------------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ class Lane:
         """
         self._metrics.recoveries += 1
         reason: object = "it did not answer in time"
-        for seconds in self._policy.pauses():
+        for seconds in self._policy.patience():
             try:
                 # the write comes first: what is read behind it is final. Sent twice, it does no harm
                 bumped, number, _ = yield from self.exchange(

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count, islice
 
 from pyqless.errors import InvalidArgument
 
@@ -45,8 +46,12 @@ class Policy:
 
     def pauses(self) -> Pauses:
         """The pauses between tries, with full jitter."""
+        return islice(self.patience(), self.attempts)
+
+    def patience(self) -> Pauses:
+        """As ``pauses``, however many tries it takes: for what had better be found out."""
         end = self.monotonic() + self.deadline
-        for attempt in range(self.attempts):
+        for attempt in count():
             yield self.chance() * min(self.cap, self.base * 2 ** min(attempt, 30))
             if self.monotonic() >= end:
                 return

@@ -550,6 +550,7 @@ def test_a_fence_that_cannot_be_written_does_not_tell_that_nothing_was_committed
             raise LinkLost("lost", sent=True)
         if packet[0][0] == "HINCRBY":
             replies[0] = ServerError("OOM command not allowed")
+            bench.time += 1
         return replies
 
     bench.server.meddle = refuse
