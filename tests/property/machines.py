@@ -30,6 +30,9 @@ from tests.property.store import Place, Store, text_of
 
 __all__ = ["RulesMachine", "explore", "moment_of"]
 
+#: Hypothesis remembers every example of a round, which takes some 0.3 MB each
+ROUND: Final = 1000
+
 #: those that look and change nothing, whatever their arguments
 LOOKS: Final = frozenset(
     ("get", "multiget", "recur.get", "length", "stats", "failed", "config.get")
@@ -49,13 +52,15 @@ def explore(machine: Callable[[], RulesMachine], *, steps: int = 40, share: floa
         steps: how many calls one of them makes at most.
         share: of the profile's number of examples.
     """
-    examples = round(settings().max_examples * share)
-    run_state_machine_as_test(
-        cast("type[RulesMachine]", machine),
-        settings=settings(
-            max_examples=max(examples, 1), stateful_step_count=steps, report_multiple_bugs=False
-        ),
-    )
+    left = max(round(settings().max_examples * share), 1)
+    while left > 0:
+        run_state_machine_as_test(
+            cast("type[RulesMachine]", machine),
+            settings=settings(
+                max_examples=min(left, ROUND), stateful_step_count=steps, report_multiple_bugs=False
+            ),
+        )
+        left -= ROUND
 
 
 def moment_of(call: Call) -> float | None:
@@ -89,13 +94,20 @@ class RulesMachine(RuleBasedStateMachine):
         self.before = self.store = Store({})
         self.past = Past()
 
-    @initialize(repertoire=strategies.repertoires())
-    def choose(self, repertoire: tuple[str, ...]) -> None:
+    @initialize(repertoire=strategies.repertoires(), settings=strategies.first_settings())
+    def begin(self, repertoire: tuple[str, ...], settings: dict[str, str]) -> None:
         self.repertoire = repertoire
+        for name, value in settings.items():
+            self.carry_out(("config.set", f"{self.now:.0f}", name, value))
 
     @rule(call=strategies.calls())
     def call(self, call: Call | None) -> None:
-        if call is None or self.leaves_out(call):
+        if call is not None:
+            self.carry_out(call)
+
+    def carry_out(self, call: Call) -> None:
+        """Send a call unless it is none of this machine's, and look at what it has done."""
+        if self.leaves_out(call):
             return
         outcome = self.send(call)
         if outcome is None:

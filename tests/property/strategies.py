@@ -23,7 +23,7 @@ from pyqless.conformance import Call
 from pyqless.core.commands import COMMANDS
 from tests.property.store import Store
 
-__all__ = ["START", "calls", "repertoires", "runs_of_times", "times_taken"]
+__all__ = ["START", "calls", "first_settings", "repertoires", "runs_of_times", "times_taken"]
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ TEXTS = mostly(("text",), ("", 'li\nne "é" /'))
 
 DELAYS = mostly(("0", "0", "0", "10", "60", "0.25"), ("-5", " 1e1 ", "1_0", "", "inf"))
 PRIORITIES = mostly(("0", "1", "10", "-1"), ("0.1", "1e6", "0x2", "", "high", "nan"))
-RETRIES = mostly(("0", "1", "2", "5"), ("-1", "1.5", "1e300", "", "none"))
+RETRIES = mostly(("0", "1", "5"), ("1.5", "1.5", "-1", "1e300", "", "none"))
 COUNTS = mostly(("1", "2", "3", "25"), ("0", "-1", "-2", "1.5", " 0x2 ", "", "all"))
 OFFSETS = mostly(("0", "1"), ("-1", "-2", "0.5", "first"))
 INTERVALS = mostly(("10", "60", "3600"), ("0.5", "0", "-1", "soon"))
@@ -230,19 +230,22 @@ def _jobs() -> Parts:
     return rarely(completed, st.tuples(states, QUEUES, some(OFFSETS, COUNTS)), of=4)
 
 
-#: what each setting may be set to
-SETTINGS: Final[dict[str, Parts]] = {
-    "grace-period": mostly(("0", "10", "60"), ("-1", "0.5", "none")),
-    "heartbeat": mostly(("60", "5"), ("-10", "0.5", "")),
-    "q1-heartbeat": mostly(("30", "600"), ("0",)),
-    "q1-max-concurrency": mostly(("1", "2"), ("0", "-1", "1.5", "many")),
-    "max-job-history": mostly(("1", "2", "3", "4"), ("0", "-1", "2.5")),
-    "jobs-history": mostly(("0", "60", "604800"), ("-1", "0.5", "")),
-    "jobs-history-count": mostly(("0", "1", "2", "50000"), ("-1", "1.5")),
-    "max-worker-age": mostly(("0", "60", "86400"), ("-60", "old")),
-    "application": TEXTS,
+#: what each setting is mostly set to, and what is odd
+SETTINGS: Final = {
+    "grace-period": (("0", "10", "60"), ("-1", "0.5", "none")),
+    "heartbeat": (("5", "60"), ("-10", "0.5", "")),
+    "q1-heartbeat": (("30", "600"), ("0",)),
+    "q1-max-concurrency": (("1", "2"), ("0", "-1", "1.5", "many")),
+    "max-job-history": (("1", "3", "4"), ("2", "0", "-1", "2.5")),
+    "jobs-history": (("0", "60", "604800"), ("-1", "0.5", "")),
+    "jobs-history-count": (("0", "1", "2"), ("50000", "-1", "1.5")),
+    "max-worker-age": (("0", "60", "86400"), ("-60", "old")),
+    "application": (("qless",), ("", 'li\nne "é" /')),
 }
 NAMES = st.sampled_from(sorted(SETTINGS))
+SETTING = st.one_of(
+    *(st.tuples(st.just(name), mostly(*values)) for name, values in SETTINGS.items())
+)
 
 #: the arguments of every command
 ARGUMENTS: Final[dict[str, Parts]] = {
@@ -263,7 +266,7 @@ ARGUMENTS: Final[dict[str, Parts]] = {
     "tag": _tag(),
     "track": _track(),
     "log": st.tuples(EXISTING, TEXTS, some(LOG_DATA)),
-    "config.set": st.one_of(*(st.tuples(st.just(name), SETTINGS[name]) for name in SETTINGS)),
+    "config.set": SETTING,
     "config.unset": NAMES,
     "config.get": some(NAMES),
     "recur.update": _recur_update(),
@@ -291,7 +294,10 @@ assert ARGUMENTS.keys() == COMMANDS.keys(), "each command has its strategy"
 
 #: the commands that bring jobs on their way; without them nothing happens
 LIVELY: Final = ("put", "pop", "complete")
-WEIGHTS: Final = {"put": 4, "pop": 4, "complete": 3, "fail": 2, "retry": 2, "depends": 2, "tag": 2}
+WEIGHTS: Final = {
+    "put": 4, "pop": 4, "complete": 3, "fail": 2, "retry": 3, "heartbeat": 2,
+    "depends": 2, "recur": 2, "tag": 2, "track": 3,
+}
 
 #: what must be there for a command to do more than fail
 NEEDS: Final[dict[str, Callable[[Store], Any]]] = {
@@ -301,6 +307,7 @@ NEEDS: Final[dict[str, Callable[[Store], Any]]] = {
     **dict.fromkeys(
         ("recur.update", "recur.tag", "recur.untag", "unrecur"), lambda store: store.recurring
     ),
+    **dict.fromkeys(("cancel", "priority", "requeue", "tag", "track"), lambda store: store.jobs),
     "depends": lambda store: store.dependencies,
     "unfail": lambda store: store.groups,
 }
@@ -309,8 +316,14 @@ NEEDS: Final[dict[str, Callable[[Store], Any]]] = {
 @st.composite
 def repertoires(draw: DrawFn) -> tuple[str, ...]:
     """The commands of one run; mostly a few, so that runs go deep."""
-    chosen = draw(st.just(set(ARGUMENTS)) | st.sets(st.sampled_from(sorted(ARGUMENTS)), min_size=4))
+    chosen = draw(st.just(set(ARGUMENTS)) | st.sets(st.sampled_from(sorted(ARGUMENTS)), min_size=8))
     return tuple(name for name in ARGUMENTS if name in chosen or name in LIVELY)
+
+
+def first_settings() -> SearchStrategy[dict[str, str]]:
+    """What is set at the start of a run."""
+    usual = {name: st.sampled_from(values) for name, (values, _) in SETTINGS.items()}
+    return st.fixed_dictionaries({}, optional=usual)
 
 
 ELAPSED = mostly((0.0, 1.0, 10.0, 61.0, 0.25), (3600.0, 86400.0, 700000.0, -0.5, -30.0, -90000.0))

@@ -42,7 +42,7 @@ def test_mean_and_deviation_are_those_of_exact_arithmetic(times: list[float]) ->
         found = sampled(storage, times)
 
     exact = [Fraction(seconds) for seconds in times]
-    size = max(map(abs, times))
+    size = max(1.0, *map(abs, times))
     assert found.count == len(times)
     assert found.mean == pytest.approx(float(sum(exact) / len(exact)), rel=1e-12, abs=1e-12 * size)
     if len(times) > 1:
