@@ -295,8 +295,16 @@ assert ARGUMENTS.keys() == COMMANDS.keys(), "each command has its strategy"
 #: the commands that bring jobs on their way; without them nothing happens
 LIVELY: Final = ("put", "pop", "complete")
 WEIGHTS: Final = {
-    "put": 4, "pop": 4, "complete": 3, "fail": 2, "retry": 3, "heartbeat": 2,
-    "depends": 2, "recur": 2, "tag": 2, "track": 3,
+    "put": 4,
+    "pop": 4,
+    "complete": 3,
+    "fail": 2,
+    "retry": 3,
+    "heartbeat": 2,
+    "depends": 2,
+    "recur": 2,
+    "tag": 2,
+    "track": 3,
 }
 
 #: what must be there for a command to do more than fail
