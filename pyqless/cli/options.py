@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -10,7 +11,16 @@ import typer
 
 from pyqless.storage.urls import SCHEMES
 
-__all__ = ["URL_HELP", "AsJson", "Namespace", "server_url", "store_url"]
+__all__ = [
+    "URL_HELP",
+    "AsJson",
+    "Conflict",
+    "Namespace",
+    "OnConflict",
+    "Unique",
+    "server_url",
+    "store_url",
+]
 
 URL_HELP: Final = (
     "Of the store: redis://, rediss://, unix://, sqlite:///PATH, fakeredis:// or memory://; with user"
@@ -21,6 +31,24 @@ Namespace: TypeAlias = Annotated[
     str, typer.Option("--namespace", help="What stands before the first colon of every key.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+class Conflict(StrEnum):
+    """What is to happen if the jid is taken."""
+
+    REPLACE = "replace"
+    KEEP = "keep"
+    ERROR = "error"
+    REPLACE_IF_DONE = "replace_if_done"
+
+
+OnConflict: TypeAlias = Annotated[
+    Conflict | None,
+    typer.Option("--on-conflict", help="What to do if the jid is taken; replace unless given."),
+]
+Unique: TypeAlias = Annotated[
+    bool, typer.Option("--unique", help="Derive the jid from class and data.")
+]
 
 
 def store_url(url: str | None) -> str | None:

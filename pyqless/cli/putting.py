@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from pyqless.cli.job_texts import show_jobs
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import json_data
 from pyqless.cli.printing import say, say_line, stepwise
 from pyqless.cli.status import Status
@@ -21,15 +20,6 @@ __all__ = ["peek", "pop", "put"]
 
 _Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 _Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many jobs at most.")]
-
-
-class Conflict(StrEnum):
-    """What is to happen if the jid is taken."""
-
-    REPLACE = "replace"
-    KEEP = "keep"
-    ERROR = "error"
-    REPLACE_IF_DONE = "replace_if_done"
 
 
 def put(
@@ -48,13 +38,8 @@ def put(
     jid: Annotated[
         str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
     ] = None,
-    unique: Annotated[
-        bool, typer.Option("--unique", help="Derive the jid from class and data.")
-    ] = False,
-    conflict: Annotated[
-        Conflict | None,
-        typer.Option("--on-conflict", help="What to do if the jid is taken; replace unless given."),
-    ] = None,
+    unique: Unique = False,
+    on_conflict: OnConflict = None,
     priority: Annotated[
         float | None,
         typer.Option("--priority", "-p", help="The greater goes first; 0 unless given."),
@@ -94,7 +79,7 @@ def put(
                 item,
                 jid=jid,
                 unique=unique or None,
-                on_conflict=None if conflict is None else conflict.value,
+                on_conflict=None if on_conflict is None else on_conflict.value,
                 priority=priority,
                 tags=tags,
                 delay=delay,

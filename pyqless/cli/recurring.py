@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from pyqless.cli.job_texts import recurring_document
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import json_data, span
 from pyqless.cli.printing import day_time, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
@@ -48,6 +48,8 @@ def put(
     jid: Annotated[
         str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
     ] = None,
+    unique: Unique = False,
+    on_conflict: OnConflict = None,
     priority: _Priority = None,
     tags: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="A tag; may be repeated.")
@@ -58,7 +60,7 @@ def put(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """Make a job every so often, and print the jid; a recurring job of the same jid is replaced."""
+    """Make a job every so often, and print the jid; a recurring job that has the jid is replaced unless told otherwise."""
     seconds = span(every) or 0.0
     with changing(url, namespace) as client:
         done = client.queues[queue].recur(
@@ -67,6 +69,8 @@ def put(
             seconds,
             offset=offset,
             jid=jid,
+            unique=unique or None,
+            on_conflict=None if on_conflict is None else on_conflict.value,
             priority=priority,
             tags=tags,
             retries=retries,

@@ -26,6 +26,8 @@ _CONFLICTS: Final = ("replace", "keep", "error", "replace_if_done")
 
 class _CommonOptions(TypedDict, total=False):
     jid: str
+    unique: bool
+    on_conflict: OnConflict
     priority: float
     tags: Iterable[str]
     retries: int
@@ -34,8 +36,6 @@ class _CommonOptions(TypedDict, total=False):
 class PutOptions(_CommonOptions, total=False):
     """The options of ``Queue.put``."""
 
-    unique: bool
-    on_conflict: OnConflict
     delay: float
     depends: Iterable[str]
     max_waiting: int

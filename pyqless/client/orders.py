@@ -21,7 +21,7 @@ C = TypeVar("C", bound="Client | AsyncClient")
 T = TypeVar("T")
 
 #: the options that ``Queue.recur`` takes
-_RECURRING: Final = frozenset({"jid", "offset", "priority", "tags", "retries", "backlog"})
+_RECURRING: Final = RecurOptions.__optional_keys__
 
 
 class _Order(Generic[P, C]):

@@ -9,7 +9,7 @@ from pyqless.client import payload
 from pyqless.client.caller import Caller
 from pyqless.client.fitting import fitted
 from pyqless.client.plain import plain, plain_number
-from pyqless.core import lua, models
+from pyqless.core import limits, lua, models
 from pyqless.core.fields import Fields, Tags
 
 __all__ = [
@@ -93,6 +93,11 @@ class QueueView(Generic[C]):
     def max_concurrency_setting(self) -> str:
         """The setting that says how many jobs may run here at once."""
         return f"{self.name}-max-concurrency"
+
+    @property
+    def max_waiting_setting(self) -> str:
+        """The setting that says how many jobs may wait here."""
+        return limits.setting_of(self.name)
 
 
 class _Handle(Generic[C]):

@@ -1,35 +1,71 @@
 # SPDX-License-Identifier: MIT
-"""A limit on waiting jobs, which makes producers wait rather than the store grow."""
+"""
+A limit on waiting jobs, which makes producers wait rather than the store grow.
+
+It stands in the setting ``QUEUE-max-waiting``, which all clients of pyqless heed; a call may bring a lower one.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TypeVar
 
-from pyqless.core.effects import Factory, Transition
-from pyqless.core.transaction import Transaction
+from pyqless.core.effects import Factory, Replies, Transition
+from pyqless.core.settings import Settings
+from pyqless.core.transaction import Transaction, raise_first
 from pyqless.errors import QueueFull
 
-__all__ = ["within"]
+__all__ = ["setting_of", "within"]
 
 T = TypeVar("T")
 
 
-def within(limit: int, queue: str, transition: Factory[T]) -> Factory[T]:
+def setting_of(queue: str) -> str:
+    """The name of the setting that says how many jobs may wait in a queue."""
+    return f"{queue}-max-waiting"
+
+
+def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
     """
     Carry a transition out only if fewer jobs wait in a queue than may.
 
-    The number is read without a guard, for with one every put would lose to every pop: so many jobs more
-    than the limit may come to wait as there are producers at the same moment.
+    Number and setting are read without a guard, for with one every put would lose to every pop: so many jobs more
+    than the limit may come to wait as there are producers at the same moment. They are read behind what the
+    transition reads first, so that they cost no round trip.
+
+    Args:
+        limit: infinite if the queue's setting alone counts.
+        transition: reads something before it ends.
 
     Raises:
         QueueFull: as many wait already; nothing has been changed.
+        InvalidSetting: the setting is no number.
     """
+    names = (setting_of(queue),)
 
     def begin(tx: Transaction) -> Transition[T]:
-        (waiting,) = yield from tx.read(free=[("ZCARD", tx.keys.work(queue))])
-        if waiting >= limit:
-            message = f"{waiting} jobs wait in queue {queue!r}, and no more than {limit} may"
-            raise QueueFull(message, argument="queue", value=waiting)
-        return (yield from transition(tx))
+        steps = transition(tx)
+        batch = next(steps)
+        reads = (*batch.reads, Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue)))
+        *replies, texts, waiting = yield batch._replace(reads=reads)
+        raise_first([texts, waiting])
+        _require_room(queue, waiting, min(limit, Settings(names, texts).number(*names, math.inf)))
+        return (yield from _resumed(steps, replies))
 
     return begin
+
+
+def _require_room(queue: str, waiting: int, limit: float) -> None:
+    if waiting >= limit:
+        message = f"{waiting} jobs wait in queue {queue!r}, and no more than {limit:g} may"
+        raise QueueFull(message, argument="queue", value=waiting)
+
+
+def _resumed(steps: Transition[T], replies: Replies) -> Transition[T]:
+    """Go on with a transition that waits for replies."""
+    try:
+        while True:
+            replies = yield steps.send(replies)
+    except StopIteration as end:
+        value: T = end.value
+        return value

@@ -51,6 +51,33 @@ async def test_a_recurring_job_takes_its_jid_too(client: Any) -> None:
         await got(queue.put("k", jid="r", on_conflict="error"))
 
 
+async def test_a_recurring_job_meets_one_of_its_jid(client: Any) -> None:
+    queue = client.queues["q"]
+
+    async def interval() -> Any:
+        return (await got(client.recurring.get("r"))).interval
+
+    assert await got(queue.recur("k", None, 60, jid="r", on_conflict="error")) == "r"
+    assert await got(queue.recur("k", None, 90, jid="r", on_conflict="keep")) == "r"
+    assert await interval() == 60
+    with pytest.raises(JobExists) as caught:
+        await got(queue.recur("k", None, 90, jid="r", on_conflict="error"))
+    assert caught.value.value == "r"
+    await got(queue.recur("k", None, 90, jid="r"))
+    assert await interval() == 90
+
+
+async def test_a_unique_recurring_job_is_there_once(client: Any) -> None:
+    queue = client.queues["q"]
+    jid = await got(queue.recur("k", {"a": 1}, 60, unique=True))
+    assert jid == hashlib.sha256(b'k\n{"a":1}').hexdigest()[:32]
+    assert await got(queue.recur("k", {"a": 1}, 90, unique=True)) == jid
+    assert (await got(client.recurring.get(jid))).interval == 60
+    assert await got(queue.recurring()) == [jid]
+    await got(queue.recur("k", {"a": 1}, 90, unique=True, on_conflict="replace"))
+    assert (await got(client.recurring.get(jid))).interval == 90
+
+
 async def test_a_unique_job_is_there_once_until_it_is_done(client: Any) -> None:
     queue = client.queues["q"]
     jid = await got(queue.put("k", {"b": 1, "a": "ä"}, unique=True))
@@ -73,6 +100,22 @@ async def test_a_full_queue_takes_no_more(client: Any) -> None:
     assert (caught.value.argument, caught.value.value) == ("queue", 2)
     await got(queue.put("k"))
     assert (await got(queue.counts())).waiting == 3
+
+
+async def test_a_limit_on_waiting_jobs_is_shared(client: Any, opened: Any) -> None:
+    queue = client.queues["q"]
+    await got(client.config.set("q-max-waiting", 1))
+    await got(opened(worker_name="other").queues["q"].put("k", jid="only"))
+    with pytest.raises(QueueFull):
+        await got(queue.put("k", max_waiting=5))
+    with pytest.raises(QueueFull):
+        await got(queue.put("k", jid="only", on_conflict="keep"))
+    await got(client.queues["elsewhere"].put("k"))
+    with pytest.raises(InvalidArgument, match="q-max-waiting"):
+        await got(client.config.set("q-max-waiting", -1))
+    await got(client.config.unset("q-max-waiting"))
+    await got(queue.put("k"))
+    assert (await got(queue.counts())).waiting == 2
 
 
 @pytest.mark.parametrize(

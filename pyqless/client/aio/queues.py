@@ -156,3 +156,15 @@ class AsyncQueue(QueueView["AsyncClient"], AsyncPuts, AsyncSweeps):
     async def del_max_concurrency(self) -> None:
         """As ``Queue.max_concurrency``, deleted."""
         await self.client.config.unset(self.max_concurrency_setting)
+
+    async def get_max_waiting(self) -> int | None:
+        """As ``Queue.max_waiting``."""
+        return await self.client.storage.run(settings.get_whole(self.max_waiting_setting))
+
+    async def set_max_waiting(self, jobs: int) -> None:
+        """As ``Queue.max_waiting``, assigned to."""
+        await self.client.config.set(self.max_waiting_setting, jobs)
+
+    async def del_max_waiting(self) -> None:
+        """As ``Queue.max_waiting``, deleted."""
+        await self.client.config.unset(self.max_waiting_setting)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from functools import partial
@@ -16,7 +17,7 @@ from pyqless.core.limits import within
 from pyqless.core.putting import JobSpec
 from pyqless.core.recurring import RecurSpec
 from pyqless.core.transaction import Transaction
-from pyqless.core.uniqueness import OnConflict, put_unless_taken
+from pyqless.core.uniqueness import OnConflict, put_unless_taken, recur_unless_taken
 from pyqless.core.waking import announced
 
 __all__ = ["Put", "job_spec", "put", "recur"]
@@ -42,31 +43,35 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
     chosen = options.merged(klass, data, given)
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
-    unique = checks.flag("unique", chosen.pop("unique") or False)
-    jid = _jid(chosen.pop("jid"), options.digest(name, text) if unique else None)
-    conflict = options.on_conflict(chosen.pop("on_conflict"), unique=unique)
+    jid, conflict = _identity(chosen, name, text)
     limit = checks.optional(checks.whole, "max_waiting", chosen.pop("max_waiting"))
     spec = job_spec(name, text, **chosen)
-    transition = _transition(queue, jid, spec, conflict)
-    return Put(jid, transition if limit is None else within(limit, queue.name, transition))
+    worker = queue.client.worker_name
+    whose: dict[str, Any] = {"worker": worker, "queue": queue.name, "jid": jid, "spec": spec}
+    transition: Factory[str] = (
+        partial(putting.put, **whose)
+        if conflict == "replace"
+        else _giving(jid, partial(put_unless_taken, **whose, on_conflict=conflict))
+    )
+    return Put(jid, within(math.inf if limit is None else limit, queue.name, transition))
 
 
-def _jid(given: str | None, derived: str | None) -> str:
-    if derived is None:
+def _identity(chosen: dict[str, Any], klass: str, text: str) -> tuple[str, OnConflict]:
+    """Take the options that say what a job is called, and what is to happen if another is called so."""
+    unique = checks.flag("unique", chosen.pop("unique") or False)
+    conflict = options.on_conflict(chosen.pop("on_conflict"), unique=unique)
+    given = chosen.pop("jid")
+    if not unique:
         # the system's own randomness, for a forked child would repeat that of a generator in Python
-        return os.urandom(16).hex() if given is None else checks.jid("jid", given)
+        return os.urandom(16).hex() if given is None else checks.jid("jid", given), conflict
     if given is not None:
         checks.refuse("jid", given, "cannot be given for a unique job, whose jid is derived")
-    return derived
+    return options.digest(klass, text), conflict
 
 
-def _transition(queue: Queue, jid: str, spec: JobSpec, conflict: OnConflict) -> Factory[str]:
-    worker, name = queue.client.worker_name, queue.name
-    if conflict == "replace":
-        return partial(putting.put, worker=worker, queue=name, jid=jid, spec=spec)
-
+def _giving(jid: str, transition: Factory[object]) -> Factory[str]:
     def begin(tx: Transaction) -> Transition[str]:
-        yield from put_unless_taken(tx, worker, name, jid, spec, conflict)
+        yield from transition(tx)
         return jid
 
     return begin
@@ -109,20 +114,35 @@ def recur(
     Args:
         given: its options; None where none is given.
     """
-    usual = {"offset": 0.0, "priority": 0.0, "tags": (), "retries": 5, "backlog": 0, "jid": None}
-    found = options.merged(klass, data, given)
-    chosen: dict[str, Any] = {
-        name: usual[name] if value is None else value for name, value in found.items()
-    }
-    spec = RecurSpec(
-        checks.klass("klass", klass),
-        queue.client.encoded(data),
+    chosen = options.merged(klass, data, given)
+    name = checks.klass("klass", klass)
+    text = queue.client.encoded(data)
+    jid, conflict = _identity(chosen, name, text)
+    spec = _recur_spec(name, text, interval, **chosen)
+    where: dict[str, Any] = {"queue": queue.name, "jid": jid, "spec": spec}
+    if conflict == "replace":
+        return announced(partial(recurring.recur, **where))
+    return announced(_giving(jid, partial(recur_unless_taken, **where, on_conflict=conflict)))
+
+
+def _recur_spec(
+    klass: str,
+    data: str,
+    interval: float,
+    *,
+    offset: float | None,
+    priority: float | None,
+    tags: Iterable[str] | None,
+    retries: int | None,
+    backlog: int | None,
+) -> RecurSpec:
+    return RecurSpec(
+        klass,
+        data,
         checks.positive("interval", interval),
-        checks.number("offset", chosen["offset"], least=0),
-        checks.number("priority", chosen["priority"]),
-        [*checks.names("tags", chosen["tags"])],
-        checks.whole("retries", chosen["retries"]),
-        checks.whole("backlog", chosen["backlog"]),
+        checks.number("offset", 0.0 if offset is None else offset, least=0),
+        checks.number("priority", 0.0 if priority is None else priority),
+        [*checks.names("tags", () if tags is None else tags)],
+        checks.whole("retries", 5 if retries is None else retries),
+        checks.whole("backlog", 0 if backlog is None else backlog),
     )
-    jid = _jid(chosen["jid"], None)
-    return announced(partial(recurring.recur, queue=queue.name, jid=jid, spec=spec))

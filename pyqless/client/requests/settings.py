@@ -29,7 +29,7 @@ _NUMBERS: Final = (
 )
 #: these end the settings of single queues, too
 _HEARTBEAT: Final = "heartbeat"
-_MAX_CONCURRENCY: Final = "-max-concurrency"
+_LIMITS: Final = ("-max-concurrency", "-max-waiting")
 
 
 def get(name: str) -> Factory[Setting | None]:
@@ -94,7 +94,7 @@ def _text(name: str, value: Setting) -> str:
     """A setting as text; one whose meaning is known is checked for it."""
     if name.endswith(_HEARTBEAT):
         return str(plain_number(checks.positive(name, value)))
-    if name in _WHOLE or name.endswith(_MAX_CONCURRENCY):
+    if name in _WHOLE or name.endswith(_LIMITS):
         return str(checks.whole(name, value))
     if name in _NUMBERS:
         return str(plain_number(checks.number(name, value, least=0)))

@@ -58,8 +58,9 @@ class Puts:
                 unless given.
             depends: jids of jobs that must be complete first; those that are, or are not there, do
                 not count.
-            max_waiting: refuse if so many jobs wait already. They are counted without holding others up, so that
-                a few more may come in at the same moment.
+            max_waiting: refuse if so many jobs wait already, or as many as the queue's setting allows, see
+                ``Queue.max_waiting``. They are counted without holding others up, so that a few more may come in at
+                the same moment.
 
         Returns:
             str: the jid, also of a job that was kept.
@@ -95,13 +96,15 @@ class Puts:
         *,
         offset: float | None = None,
         jid: str | None = None,
+        unique: bool | None = None,
+        on_conflict: OnConflict | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
         backlog: int | None = None,
     ) -> str:
         """
-        Make a job every so often, whenever somebody pops; a recurring job of the same jid is replaced.
+        Make a job every so often, whenever somebody pops; by default a recurring job of the same jid is replaced.
 
         Args:
             klass: what is to run: a class, or its name as the workers know it.
@@ -109,17 +112,21 @@ class Puts:
             interval: seconds from one run to the next, above 0.
             offset: seconds until the first run.
             jid: a jid of your own; a random one unless given. The jobs are called ``JID-1``, ``JID-2``, ...
+            unique: derive the jid from klass and data, as ``put`` does.
+            on_conflict: what is to happen if a job or a recurring job has the jid already, as with ``put``;
+                ``replace`` replaces a recurring job only, and ``replace_if_done`` keeps it, since it is never done.
             priority: of each job; 0 unless given.
             tags: of each job.
             retries: of each job; 5 unless given.
             backlog: how many overdue runs are caught up; 0 and unless given: all.
 
         Returns:
-            str: the jid of the recurring job.
+            str: the jid, also of a job that was kept.
 
         Raises:
             InvalidArgument: an argument is no good.
             DataTooLarge: the data is longer than the client allows.
+            JobExists: the jid is taken, and that is to be an error.
         """
         return self.client.storage.run(
             requests.recur(
@@ -129,6 +136,8 @@ class Puts:
                 interval,
                 offset=offset,
                 jid=jid,
+                unique=unique,
+                on_conflict=on_conflict,
                 priority=priority,
                 tags=tags,
                 retries=retries,

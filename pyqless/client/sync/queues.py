@@ -212,3 +212,20 @@ class Queue(QueueView["Client"], Puts, Sweeps):
     @max_concurrency.deleter
     def max_concurrency(self) -> None:
         self.client.config.unset(self.max_concurrency_setting)
+
+    @property
+    def max_waiting(self) -> int | None:
+        """
+        How many jobs may wait before ``put`` raises ``QueueFull``, in every client of pyqless; None: any number.
+
+        With 0 nothing is taken in. Only ``put`` is refused: jobs that come back, go on or recur come in all the same.
+        """
+        return self.client.storage.run(settings.get_whole(self.max_waiting_setting))
+
+    @max_waiting.setter
+    def max_waiting(self, jobs: int) -> None:
+        self.client.config.set(self.max_waiting_setting, jobs)
+
+    @max_waiting.deleter
+    def max_waiting(self) -> None:
+        self.client.config.unset(self.max_waiting_setting)

@@ -81,6 +81,16 @@ def test_a_recurring_job_is_told_to_machines(answer: Answer) -> None:
     assert answer("recur put q a.B 60 --jid r") == {"jid": "r", "queue": "q"}
 
 
+def test_a_recurring_job_meets_one_of_its_jid(cli: Cli, client: Client) -> None:
+    assert cli("recur put q a.B 60 --jid r --on-conflict error")[0] == 0
+    assert cli("recur put q a.B 90 --jid r --on-conflict keep")[:2] == (0, "r\n")
+    status, _, told = cli("recur put q a.B 90 --jid r --on-conflict error")
+    assert (status, told) == (1, "pyqless: there is a recurring job 'r' already\n")
+    assert client.recurring["r"].interval == 60
+    jids = {cli("recur put q a.B 60 --unique")[1] for _ in range(2)}
+    assert len(jids) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -57,7 +57,7 @@ def test_what_asks_the_store_is_awaited(name: str) -> None:
 
 def test_a_property_that_asks_the_store_is_a_method_there() -> None:
     asking = properties(client.Queue) - properties(client.AsyncQueue)
-    assert asking == {"heartbeat", "max_concurrency", "paused"}
+    assert asking == {"heartbeat", "max_concurrency", "max_waiting", "paused"}
     assert all(hasattr(client.AsyncQueue, f"get_{name}") for name in asking)
     for name in asking - {"paused"}:
         assert hasattr(client.AsyncQueue, f"set_{name}")
@@ -170,6 +170,10 @@ async def test_states_and_settings_of_a_queue(eve: AsyncClient) -> None:
     await queue.set_heartbeat(5)
     await queue.set_max_concurrency(3)
     assert (await queue.get_heartbeat(), await queue.get_max_concurrency()) == (5, 3)
+    await queue.set_max_waiting(9)
+    assert await queue.get_max_waiting() == 9
+    await queue.del_max_waiting()
+    assert await queue.get_max_waiting() is None
     await queue.del_heartbeat()
     await queue.del_max_concurrency()
     assert (await queue.get_heartbeat(), await queue.get_max_concurrency()) == (None, None)

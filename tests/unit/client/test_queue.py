@@ -13,7 +13,7 @@ import pytest
 
 from pyqless import Client, Queue
 from pyqless.core import settings
-from pyqless.errors import DataTooLarge, InvalidArgument, InvalidSetting, QueueNotEmpty
+from pyqless.errors import DataTooLarge, InvalidArgument, InvalidSetting, QueueFull, QueueNotEmpty
 from tests.unit.client.moved import MovedClock
 
 
@@ -219,6 +219,19 @@ def test_a_queue_can_limit_how_many_jobs_run(client: Client, queue: Queue) -> No
     del queue.max_concurrency
     assert client.queues["mail"].max_concurrency is None
     assert len(queue.pop(2)) == 1
+
+
+def test_a_queue_can_limit_how_many_jobs_wait(client: Client, queue: Queue) -> None:
+    assert queue.max_waiting is None
+    queue.max_waiting = 1
+    queue.put("Send")
+    assert client.queues["mail"].max_waiting == client.config["mail-max-waiting"] == 1
+    with pytest.raises(QueueFull):
+        queue.put("Send")
+    del queue.max_waiting
+    assert client.queues["mail"].max_waiting is None
+    queue.put("Send")
+    assert len(queue) == 2
 
 
 @pytest.mark.parametrize("value", [0, -1, "long", None])

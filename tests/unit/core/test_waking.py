@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What wakes those who wait for jobs, and until when they may sleep; limits on waiting jobs."""
+"""What wakes those who wait for jobs, and until when they may sleep."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from pyqless.conformance import Target
 from pyqless.core import completing, dependencies, failures, locks, popping, queues, waking
 from pyqless.core.effects import Continue
 from pyqless.core.keys import Keys
-from pyqless.core.limits import within
-from pyqless.core.putting import JobSpec, put
 from pyqless.core.waking import Outlook, announced
-from pyqless.errors import QueueFull
 from pyqless.storage import Subscription
 
 
@@ -143,20 +140,3 @@ def test_a_limit_on_running_jobs_is_seen(core: Target) -> None:
     assert not run(core, waking.is_limited, "q")
     core.call("config.set", "60", "q-max-concurrency", "3")
     assert run(core, waking.is_limited, "q")
-
-
-# -- limits on waiting jobs -------------------------------------------------------------------
-
-
-def test_a_full_queue_takes_no_more(core: Target) -> None:
-    def attempt(jid: str) -> str:
-        spec = JobSpec("klass", "{}")
-        transition = within(2, "q", lambda tx: put(tx, "w", "q", jid, spec))
-        return core._storage.run(transition, 100)
-
-    assert [attempt("a"), attempt("b")] == ["a", "b"]
-    before = core.snapshot()
-    with pytest.raises(QueueFull, match="2 jobs wait in queue 'q'") as caught:
-        attempt("c")
-    assert (caught.value.argument, caught.value.value) == ("queue", 2)
-    assert core.snapshot() == before

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Limits on waiting jobs: of a call, and of a queue."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import pytest
+
+from pyqless.conformance import Target
+from pyqless.core.effects import Batch
+from pyqless.core.keys import Keys
+from pyqless.core.limits import setting_of, within
+from pyqless.core.putting import JobSpec, put
+from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidSetting, QueueFull, StoreCorrupted
+
+SPEC = JobSpec("klass", "{}")
+
+
+def attempt(core: Target, jid: str, limit: float = math.inf) -> str:
+    putting = partial(put, worker="w", queue="q", jid=jid, spec=SPEC)
+    return core._storage.run(within(limit, "q", putting), 100)
+
+
+def limit_to(core: Target, text: str) -> None:
+    core.call("config.set", "50", setting_of("q"), text)
+
+
+def refused(core: Target, limit: float = math.inf) -> QueueFull:
+    before = core.snapshot()
+    with pytest.raises(QueueFull) as caught:
+        attempt(core, "refused", limit)
+    assert core.snapshot() == before
+    return caught.value
+
+
+def test_without_a_limit_any_number_may_wait(core: Target) -> None:
+    assert [attempt(core, jid) for jid in "abc"] == ["a", "b", "c"]
+
+
+def test_a_full_queue_takes_no_more(core: Target) -> None:
+    assert [attempt(core, jid, 2) for jid in "ab"] == ["a", "b"]
+    error = refused(core, 2)
+    assert (error.argument, error.value) == ("queue", 2)
+    assert str(error) == "2 jobs wait in queue 'q', and no more than 2 may"
+
+
+@pytest.mark.parametrize(("setting", "limit"), [("1", math.inf), ("1", 2), ("2", 1), ("1.0", 1)])
+def test_of_two_limits_the_lower_counts(core: Target, setting: str, limit: float) -> None:
+    limit_to(core, setting)
+    attempt(core, "a", limit)
+    assert refused(core, limit).value == 1
+
+
+def test_a_queue_that_may_have_none_takes_none_in(core: Target) -> None:
+    limit_to(core, "0")
+    assert refused(core).value == 0
+    core.call("config.unset", "60", setting_of("q"))
+    assert attempt(core, "a") == "a"
+
+
+def test_only_waiting_jobs_of_that_queue_count(core: Target) -> None:
+    core.call("put", "50", "w", "other", "elsewhere", "klass", "{}", "0")
+    core.call("put", "50", "w", "q", "later", "klass", "{}", "60")
+    attempt(core, "a", 1)
+    core.call("pop", "60", "q", "w", "1")
+    assert attempt(core, "b", 1) == "b"
+
+
+def test_a_job_that_takes_several_looks_is_put_all_the_same(core: Target) -> None:
+    attempt(core, "a")
+    core.call("pop", "60", "q", "w", "1")
+    core.call("fail", "61", "a", "w", "group", "message")
+    assert attempt(core, "a", 1) == "a"
+    assert core.call("failed", "101") == "{}"
+    assert core.call("length", "101", "q") == 1
+
+
+def test_a_setting_that_is_no_number_is_named(core: Target) -> None:
+    limit_to(core, "many")
+    with pytest.raises(InvalidSetting) as caught:
+        attempt(core, "a")
+    assert (caught.value.argument, caught.value.value) == ("q-max-waiting", "many")
+    assert core.call("length", "101", "q") == 0
+
+
+def test_a_set_of_another_type_is_named() -> None:
+    steps = within(1, "q", partial(put, worker="w", queue="q", jid="a", spec=SPEC))(
+        Transaction(100, Keys())
+    )
+    reads = next(steps).reads
+    with pytest.raises(StoreCorrupted, match="odd"):
+        steps.send([*[None] * (len(reads) - 1), StoreCorrupted("odd")])
+
+
+def test_a_limit_costs_no_round_trip_and_no_guard() -> None:
+    putting = partial(put, worker="w", queue="q", jid="a", spec=SPEC)
+    bare: Batch = next(putting(Transaction(100, Keys())))
+    limited = next(within(1, "q", putting)(Transaction(100, Keys())))
+    assert limited.reads[: len(bare.reads)] == bare.reads
+    assert limited.reads[len(bare.reads) :] == (
+        ("HMGET", "ql:config", "q-max-waiting"),
+        ("ZCARD", "ql:q:q-work"),
+    )
+    assert (limited.guarded, limited.last) == (bare.guarded, bare.last)
