@@ -39,6 +39,7 @@ lint: .venv/.done ## check style, types and the order of the layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
 .PHONY: format

@@ -2,7 +2,7 @@
 """
 The types of the public surface, pinned: this file is checked, and never run.
 
-It is checked by mypy with everything else, and by pyright: ``pyright tests/typing``.
+It is checked by mypy with everything else, and by basedpyright, both by ``make lint``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def declared(client: Client, aio: AsyncClient) -> None:
     assert_type(send.put("ann", copies=2), str)
     assert_type(send.delay(5).put("ann"), str)
     assert_type(send.at(datetime.now(UTC)).put("ann"), str)
-    assert_type(send.recur(60, offset=5).put("ann"), str)
+    assert_type(send.recur(60, offset=5, on_conflict="keep").put("ann"), str)
     assert_type(send.options(jid="a", unique=False, on_conflict="keep").put("ann"), str)
     assert_type(send.on(client).put("ann"), str)
     assert_type(await send.on(aio).delay(5).put("ann"), str)
@@ -77,6 +77,8 @@ def blocking(client: Client) -> None:
     assert_type(queue.all(), Iterator[Job])
     assert_type(queue.purge("waiting", dry_run=True), Swept)
     assert_type(queue.heartbeat, float | None)
+    assert_type(queue.max_waiting, int | None)
+    assert_type(queue.recur("k", None, 60, unique=True, on_conflict="error"), str)
     assert_type(client.consumer("q"), Consumer)
     assert_type(client.jobs["a"], Job)
     assert_type(client.jobs.get("a"), Job | None)
