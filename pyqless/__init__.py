@@ -9,6 +9,7 @@ from pyqless import errors
 from pyqless.client import (
     AsyncClient,
     AsyncJob,
+    AsyncOnCommit,
     AsyncQueue,
     AsyncRecurringJob,
     Client,
@@ -36,6 +37,7 @@ __all__ = [  # noqa: RUF022 - in groups, as a reader wants them
     "Queue",
     "RecurringJob",
     # with a database
+    "AsyncOnCommit",
     "OnCommit",
     # what goes wrong
     "QlessError",

@@ -18,7 +18,7 @@ from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
 from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
-from pyqless.client.committing import OnCommit
+from pyqless.client.committing import AsyncOnCommit, OnCommit
 from pyqless.client.declaring import JobFunction, job
 from pyqless.client.events import Event
 from pyqless.client.options import JobOptions, OnConflict
@@ -47,6 +47,7 @@ __all__ = [
     "AsyncEvents",
     "AsyncJob",
     "AsyncJobs",
+    "AsyncOnCommit",
     "AsyncQueue",
     "AsyncQueues",
     "AsyncRecurringJob",

@@ -3,56 +3,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, ParamSpec, Self, TypeAlias, Unpack
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 
-from pyqless.client import checks
+from pyqless.client import checks, sessions
+from pyqless.client.aio.client import AsyncClient
 from pyqless.client.declaring import JobFunction
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import enqueueing as requests
 from pyqless.client.sync.client import Client
+from pyqless.core.effects import Factory
 
-__all__ = ["OnCommit"]
+__all__ = ["AsyncOnCommit", "OnCommit"]
 
 P = ParamSpec("P")
-
-Act: TypeAlias = Callable[[], None]
+T = TypeVar("T")
+C = TypeVar("C", Client, AsyncClient)
 
 #: has a database call something after the commit of the transaction that is open, such as Django's
 #: ``transaction.on_commit``
-Register: TypeAlias = Callable[[Act], object]
+Register: TypeAlias = Callable[[Callable[[], None]], object]
 
-#: where a session of SQLAlchemy keeps what is to be done
-_PENDING: Final = "pyqless.pending"
+#: has a database await something after the commit
+AsyncRegister: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
 
 
-class OnCommit:
-    """
-    Puts jobs when a database transaction commits.
+class _Puts(ABC, Generic[C]):
+    """Puts jobs later."""
 
-    A job is checked, and has its jid, at once. If the process dies between the commit and the put, the job is
-    lost; who cannot bear that writes it into the database first.
-
-    Args:
-        client: to put with.
-        register: has the database call something after the commit.
-    """
-
-    def __init__(self, client: Client, register: Register) -> None:
-        if not callable(register):
-            checks.refuse("register", register, "must be callable")
-        self._client = client
-        self._register = register
-
-    @classmethod
-    def of_session(cls, client: Client, session: Any) -> Self:
-        """
-        Put jobs when a session of SQLAlchemy commits; what a savepoint was rolled back with is dropped, too.
-
-        Args:
-            session: a ``Session``, or an ``AsyncSession``.
-        """
-        return cls(client, _register_with(getattr(session, "sync_session", session)))
+    _client: C
 
     def put(
         self, queue: str, klass: str | type, data: Any = None, **options: Unpack[PutOptions]
@@ -67,13 +47,11 @@ class OnCommit:
             InvalidArgument: an argument is no good.
             DataTooLarge: the data is longer than the client allows.
         """
-        given: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__)) | {**options}
-        put = requests.put(self._client.queues[queue], klass, data, **given)
-
-        def act() -> None:
-            self._client.storage.run(put.transition)
-
-        self._register(act)
+        given: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
+        for name in options.keys() - given.keys():
+            checks.refuse("options", name, "is no option of put")
+        put = requests.put(self._client.queues[queue], klass, data, **(given | options))
+        self._later(put.transition)
         return put.jid
 
     def call(self, function: JobFunction[P, Any], *args: P.args, **kwargs: P.kwargs) -> str:
@@ -86,48 +64,83 @@ class OnCommit:
         data = function.data(args, kwargs)
         return self.put(function.queue_name, function.klass_name, data, **function.defaults)
 
+    @abstractmethod
+    def _later(self, transition: Factory[str]) -> None:
+        """Have it carried out after the commit."""
 
-# -- sessions of SQLAlchemy -------------------------------------------------------------------
+
+class OnCommit(_Puts[Client]):
+    """
+    Puts jobs when a database transaction commits.
+
+    A job is checked, and has its jid, at once. If the process dies between the commit and the put, the job is
+    lost; who cannot bear that writes it into the database first.
+
+    Args:
+        client: to put with.
+        register: has the database call something after the commit.
+
+    Raises:
+        InvalidArgument: one of them is no good.
+    """
+
+    def __init__(self, client: Client, register: Register) -> None:
+        self._client = _checked(client, Client, "AsyncOnCommit")
+        self._register = _callable(register)
+
+    @classmethod
+    def of_session(cls, client: Client, session: Any) -> Self:
+        """
+        Put jobs when a session of SQLAlchemy commits; what a savepoint was rolled back with is dropped, too.
+
+        Args:
+            session: a ``Session``, or an ``AsyncSession``, whose loop stands still while jobs are put.
+        """
+        return cls(client, sessions.register_with(getattr(session, "sync_session", session)))
+
+    def _later(self, transition: Factory[str]) -> None:
+        def act() -> None:
+            self._client.storage.run(transition)
+
+        self._register(act)
 
 
-def _register_with(session: Any) -> Register:
-    from sqlalchemy import event  # noqa: PLC0415 - who has a session has it
+class AsyncOnCommit(_Puts[AsyncClient]):
+    """
+    As ``OnCommit``, with a client for asyncio; ``put`` and ``call`` are no coroutines, since they only register.
 
-    if _PENDING not in session.info:
-        session.info[_PENDING] = []
-        event.listen(session, "after_commit", _do_pending)
-        event.listen(session, "after_soft_rollback", _drop_pending)
-        event.listen(session, "after_transaction_end", _forget_pending)
+    Args:
+        register: has the database await something after the commit.
+    """
 
-    def register(act: Act) -> None:
-        transaction = session.get_nested_transaction() or session.get_transaction()
-        session.info[_PENDING].append((_lineage(transaction), act))
+    def __init__(self, client: AsyncClient, register: AsyncRegister) -> None:
+        self._client = _checked(client, AsyncClient, "OnCommit")
+        self._register = _callable(register)
 
+    @classmethod
+    def of_session(cls, client: AsyncClient, session: Any) -> Self:
+        """
+        As ``OnCommit.of_session``; the jobs are put before ``await session.commit()`` returns.
+
+        Args:
+            session: an ``AsyncSession``.
+        """
+        return cls(client, sessions.async_register_with(session))
+
+    def _later(self, transition: Factory[str]) -> None:
+        async def act() -> None:
+            await self._client.storage.run(transition)
+
+        self._register(act)
+
+
+def _checked(client: Any, kind: type[C], other: str) -> C:
+    if not isinstance(client, kind):
+        checks.refuse("client", client, f"must be of type {kind.__name__}; see {other}, too")
+    return client
+
+
+def _callable(register: T) -> T:
+    if not callable(register):
+        checks.refuse("register", register, "must be callable")
     return register
-
-
-def _lineage(transaction: Any) -> list[Any]:
-    """A transaction and those around it, the outermost last."""
-    lineage = []
-    while transaction is not None:
-        lineage.append(transaction)
-        transaction = transaction.parent
-    return lineage
-
-
-def _do_pending(session: Any) -> None:
-    if session.in_nested_transaction():
-        return  # a savepoint was released, which is no commit
-    pending, session.info[_PENDING] = session.info[_PENDING], []
-    for _, act in pending:
-        act()
-
-
-def _drop_pending(session: Any, ended: Any) -> None:
-    session.info[_PENDING] = [entry for entry in session.info[_PENDING] if ended not in entry[0]]
-
-
-def _forget_pending(session: Any, ended: Any) -> None:
-    # what is closed without a commit is rolled back, too, though nobody says so
-    if ended.parent is None:
-        session.info[_PENDING] = []

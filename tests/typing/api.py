@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import assert_type
 
 import pyqless
-from pyqless import AsyncClient, AsyncJob, Client, Event, Job, OnCommit, Queue
+from pyqless import AsyncClient, AsyncJob, AsyncOnCommit, Client, Event, Job, OnCommit, Queue
 from pyqless.client import (
     AsyncConsumer,
     Consumer,
@@ -52,6 +52,7 @@ async def declared(client: Client, aio: AsyncClient) -> None:
     assert_type(await send.on(aio).delay(5).put("ann"), str)
     assert_type(await send.on(aio).recur(60).put("ann"), str)
     assert_type(OnCommit(client, print).call(send, "ann", copies=2), str)
+    assert_type(AsyncOnCommit(aio, print).call(send, "ann", copies=2), str)
 
 
 def refused(client: Client) -> None:
@@ -61,6 +62,7 @@ def refused(client: Client) -> None:
     send.delay(5).put(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     send.options(colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     client.queues["q"].put("k", on_conflict="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    OnCommit(client, print).call(send, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client.events("everything")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pyqless
-from pyqless import Client, OnCommit
+from pyqless import AsyncClient, AsyncOnCommit, Client, OnCommit
 from pyqless.errors import InvalidArgument
 
 
@@ -38,15 +38,55 @@ def test_a_job_is_put_when_the_hook_is_called(client: Client) -> None:
     assert client.jobs[other].priority == 3
 
 
-def test_what_is_no_good_is_refused_before_the_commit(client: Client) -> None:
-    hooks: list[Callable[[], None]] = []
-    for call in (
-        lambda: OnCommit(client, hooks.append).put("mail", "Send", delay=-1),
-        lambda: OnCommit(client, None),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(InvalidArgument):
-            call()
+async def test_a_job_is_put_when_the_hook_is_awaited(
+    client: Client, async_client: AsyncClient
+) -> None:
+    hooks: list[Callable[[], Awaitable[None]]] = []
+    puts = AsyncOnCommit(async_client, hooks.append)
+
+    jid = puts.put("mail", "Send", {"n": 1}, tags=["t"])
+    other = puts.call(greet, "ann")
+    assert waiting(client) == []
+
+    for hook in hooks:
+        await hook()
+    assert client.jobs[jid].tags == ["t"]
+    assert client.jobs[other].data == {"name": "ann"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "options"),
+    [
+        ("delay", {"delay": -1}),
+        ("options", {"colour": "blue"}),
+        ("data", {"data": b""}),
+        ("name", {"queue": ""}),
+    ],
+)
+def test_what_is_no_good_is_refused_before_the_commit(
+    client: Client, async_client: AsyncClient, argument: str, options: dict[str, Any]
+) -> None:
+    hooks: list[Any] = []
+    given: dict[str, Any] = {"queue": "mail", "klass": "Send", **options}
+    for puts in (OnCommit(client, hooks.append), AsyncOnCommit(async_client, hooks.append)):
+        with pytest.raises(InvalidArgument) as caught:
+            puts.put(**given)
+        assert caught.value.argument == argument
     assert hooks == []
+
+
+@pytest.mark.parametrize(("kind", "other"), [(OnCommit, AsyncOnCommit), (AsyncOnCommit, OnCommit)])
+def test_what_puts_is_checked(
+    client: Client, async_client: AsyncClient, kind: Any, other: Any
+) -> None:
+    right, wrong = (client, async_client) if kind is OnCommit else (async_client, client)
+    with pytest.raises(InvalidArgument, match=f"see {other.__name__}, too") as caught:
+        kind(wrong, print)
+    assert caught.value.argument == "client"
+    with pytest.raises(InvalidArgument, match="register must be callable: None"):
+        kind(right, None)
+    with pytest.raises(InvalidArgument, match=r"session must be an? (Async)?Session"):
+        kind.of_session(right, object())
 
 
 # -- SQLAlchemy -------------------------------------------------------------------------------
@@ -125,6 +165,54 @@ def test_a_session_that_is_closed_drops(client: Client, session: Any) -> None:
     begin(session)
     session.commit()
     assert waiting(client) == []
+
+
+# -- SQLAlchemy for asyncio -------------------------------------------------------------------
+
+
+@pytest.fixture
+async def async_session() -> AsyncIterator[Any]:
+    asyncio = pytest.importorskip("sqlalchemy.ext.asyncio")
+    pytest.importorskip("aiosqlite")
+    engine = asyncio.create_async_engine("sqlite+aiosqlite://")
+    async with asyncio.AsyncSession(engine) as session:
+        yield session
+    await engine.dispose()
+
+
+async def test_a_session_for_asyncio_puts_and_drops(
+    client: Client, async_client: AsyncClient, async_session: Any
+) -> None:
+    puts = AsyncOnCommit.of_session(async_client, async_session)
+    await async_session.connection()
+    jid = puts.put("mail", "Send", "kept")
+    async with async_session.begin_nested():
+        puts.put("mail", "Send", "released")
+    savepoint = await async_session.begin_nested()
+    puts.put("mail", "Send", "dropped with its savepoint")
+    await savepoint.rollback()
+    assert waiting(client) == []
+    await async_session.commit()
+    assert waiting(client) == ["kept", "released"]
+    assert client.jobs[jid].data == "kept"
+
+    await async_session.connection()
+    puts.put("mail", "Send", "rolled back")
+    await async_session.rollback()
+    await async_session.connection()
+    await async_session.commit()
+    assert waiting(client) == ["kept", "released"]
+
+
+async def test_a_blocking_client_goes_with_a_session_for_asyncio(
+    client: Client, async_session: Any
+) -> None:
+    puts = OnCommit.of_session(client, async_session)
+    await async_session.connection()
+    puts.put("mail", "Send", 1)
+    assert waiting(client) == []
+    await async_session.commit()
+    assert waiting(client) == [1]
 
 
 # -- Django -----------------------------------------------------------------------------------
