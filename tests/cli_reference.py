@@ -34,10 +34,10 @@ _HEAD: Final = """\
 
 This page is made of the commands' own help: `python -m tests.cli_reference` writes it anew.
 
-**The store** is named by `--url`, or else by the variable `PYQLESS_URL`, see [URLs](urls.md); by the argument `URL` of
-`doctor`, `dump`, `load` and `diff`. Commands that take `--url` use a file in the user's state directory if neither is given
-(`$XDG_STATE_HOME/pyqless/queue.db`, or `~/.local/state/pyqless/queue.db`), and say so on stderr; that takes the
-extra `sqlite`. Commands that only look change nothing, so that a user without the right to write may use them.
+**The store** is named by `--url`, and for `doctor`, `dump`, `load` and `diff` by the argument `URL`. If it is not, the
+commands choose as programs do, see [URLs](urls.md): by the variable `PYQLESS_URL`, or else `REDIS_URL`, or else it is a
+file in the user's state directory, and they say so on stderr. Commands that only look change nothing, so that a user
+without the right to write may use them.
 
 `--namespace` gives what stands before the first colon of every key, `ql` unless given.
 
@@ -91,8 +91,7 @@ class Parameter(NamedTuple):
     @property
     def is_shared(self) -> bool:
         """Whether it is told once for all commands."""
-        is_variant = isinstance(self.info.envvar, list)
-        return self.is_option and self.name in _SHARED and not is_variant
+        return self.is_option and self.name in _SHARED
 
     def _names(self) -> list[str]:
         # typer takes the first of them for a default at first

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pyqless.cli.options import URL_HELP, AsJson, Namespace, store_url
+from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.status import Status
+from pyqless.cli.store import UrlArgument, chosen
 from pyqless.doctor import Report, Role, Verdict, acl_line, probe
 
 __all__ = ["doctor"]
@@ -27,11 +28,8 @@ _STYLES: Final = {
 
 
 def doctor(
+    url: UrlArgument = None,
     *,
-    url: Annotated[
-        str | None,
-        typer.Argument(metavar="URL", envvar="PYQLESS_URL", help=URL_HELP, callback=store_url),
-    ] = None,
     role: Annotated[
         Role, typer.Option("--role", help="What the store is to be used for, by the URL's user.")
     ] = Role.WORKER,
@@ -64,9 +62,7 @@ def doctor(
         return
     if user is not None:
         raise typer.BadParameter("goes with --acl", param_hint="--user")
-    if url is None:
-        raise typer.BadParameter("missing; give it or set PYQLESS_URL", param_hint="URL")
-    report = probe(url, namespace=namespace, role=role)
+    report = probe(chosen(url), namespace=namespace, role=role)
     _print(report, as_json=as_json)
     raise typer.Exit(Status.DONE if report.usable else Status.NOT_DONE)
 

@@ -15,6 +15,7 @@ from rich.progress import Progress as Bars
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
 from pyqless.cli.status import Status
+from pyqless.cli.store import UrlArgument, chosen
 from pyqless.storage import open_storage, transfer
 from pyqless.storage.transfer import Difference, Existing, Header, Progress, Totals
 
@@ -26,12 +27,8 @@ _STRIDE: Final = 100
 #: characters of a value that are shown
 _SHOWN: Final = 60
 
-_Url = Annotated[
-    str, typer.Argument(metavar="URL", envvar="PYQLESS_URL", help=URL_HELP, callback=store_url)
-]
 
-
-def dump(url: _Url, *, namespace: Namespace = "ql") -> None:
+def dump(url: UrlArgument = None, *, namespace: Namespace = "ql") -> None:
     """
     Write everything in a store to the standard output, as a file for "pyqless load": pyqless dump URL > FILE.
 
@@ -40,7 +37,7 @@ def dump(url: _Url, *, namespace: Namespace = "ql") -> None:
     """
     if sys.stdout.isatty():
         raise typer.BadParameter("a dump is not for a terminal: pyqless dump URL > FILE")
-    with open_storage(url, namespace=namespace) as storage, _bar("dumped") as progress:
+    with open_storage(chosen(url), namespace=namespace) as storage, _bar("dumped") as progress:
         try:
             header, totals = transfer.dump(storage, sys.stdout.buffer, progress=progress)
         except OSError as error:
@@ -52,7 +49,7 @@ def dump(url: _Url, *, namespace: Namespace = "ql") -> None:
 
 
 def load(
-    url: _Url,
+    url: UrlArgument = None,
     *,
     replace: Annotated[
         bool, typer.Option("--replace", help="First DELETE what the store holds.")
@@ -75,7 +72,7 @@ def load(
     if replace and merge:
         raise typer.BadParameter("does not go with --merge", param_hint="--replace")
     existing: Existing = "replace" if replace else "merge" if merge else "refuse"
-    with open_storage(url, namespace=namespace) as storage, _bar("loaded") as progress:
+    with open_storage(chosen(url), namespace=namespace) as storage, _bar("loaded") as progress:
         header, totals = transfer.load(
             storage, sys.stdin.buffer, existing=existing, progress=progress
         )

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from pyqless.cli.options import URL_HELP, Namespace, store_url
-from pyqless.cli.store import default_url
+from pyqless.cli.options import Namespace
+from pyqless.cli.store import Url, chosen
 from pyqless.client import AsyncClient, Client
 from pyqless.worker import (
     AsyncWorker,
@@ -68,15 +68,7 @@ def worker(
         ),
     ] = None,
     *,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            "--url",
-            envvar=["PYQLESS_URL", "REDIS_URL"],
-            help=f"{URL_HELP} A file in the user's state directory unless given.",
-            callback=store_url,
-        ),
-    ] = None,
+    url: Url = None,
     modules: Annotated[
         list[str] | None,
         typer.Option(
@@ -187,11 +179,11 @@ def worker(
         resume=resume,
         listen=listen,
     )
-    url = url or default_url()
+    url = chosen(url)
     single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
-    chosen = kind or (Kind.SERIAL if single else Kind.FORKING)
+    kind = kind or (Kind.SERIAL if single else Kind.FORKING)
     own_name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-    if chosen is Kind.FORKING:
+    if kind is Kind.FORKING:
         forking = ForkingWorker(
             partial(connect, url, namespace),
             settings,
@@ -202,10 +194,10 @@ def worker(
             before=before,
         )
         _end(_run(forking))
-    if chosen is Kind.ASYNCIO:
+    if kind is Kind.ASYNCIO:
         _end(asyncio.run(_run_async(url, namespace, own_name, settings, count or 100)))
     with connect(url, namespace, own_name) as client:
-        threads = chosen is Kind.THREADS
+        threads = kind is Kind.THREADS
         blocking = (
             ThreadWorker(client, settings, count or 10)
             if threads

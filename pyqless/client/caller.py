@@ -12,13 +12,11 @@ from pyqless.client import checks, payload
 from pyqless.client.simplifying import Encoder, simplified
 from pyqless.errors import InvalidArgument
 from pyqless.storage import AsyncStorage, Storage
+from pyqless.storage.default import default_url
 
-__all__ = ["DEFAULT_URL", "MAX_DATA_SIZE", "Caller", "where"]
+__all__ = ["MAX_DATA_SIZE", "Caller", "where"]
 
 S = TypeVar("S", Storage, AsyncStorage)
-
-#: what a client opens when it is told nothing
-DEFAULT_URL: Final = "redis://localhost:6379/0"
 
 #: how long the JSON text of a job's data may be unless a client is told otherwise, bytes
 MAX_DATA_SIZE: Final = 2**20
@@ -29,13 +27,13 @@ logging.getLogger("pyqless").addHandler(logging.NullHandler())
 
 def where(url: str | None, connection: Any) -> str | None:
     """
-    Choose the URL to open; None where there is a connection instead.
+    Choose the URL to open, see ``default_url``; None where there is a connection instead.
 
     Raises:
         InvalidArgument: both are given.
     """
     if connection is None:
-        return DEFAULT_URL if url is None else checks.text("url", url)
+        return default_url() if url is None else checks.text("url", url)
     if url is not None:
         raise InvalidArgument("url and connection exclude each other", argument="connection")
     return None

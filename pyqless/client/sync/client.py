@@ -31,7 +31,8 @@ class Client(Caller[Storage]):
 
     Args:
         url: of the storage, such as ``redis://host:6379/0`` or ``memory://``, see ``open_storage``;
-            the Redis of this host if neither this nor ``connection`` is given.
+            that of the variable ``PYQLESS_URL`` or ``REDIS_URL``, or else a file in the user's state directory,
+            if neither this nor ``connection`` is given.
         connection: instead of a URL, a client, connection pool or Sentinel master of redis-py.
         worker_name: the name under which jobs are popped; ``HOST-PID`` unless given.
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.

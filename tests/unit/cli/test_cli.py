@@ -19,6 +19,7 @@ from pyqless.cli import main
 from pyqless.cli.app import app
 from pyqless.conformance import Target, record_trace
 from pyqless.doctor import Role, acl_line
+from pyqless.storage.default import VARIABLES
 
 #: the status, and what was printed
 Run = Callable[..., tuple[object, str, str]]
@@ -26,7 +27,8 @@ Run = Callable[..., tuple[object, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.delenv("PYQLESS_URL", raising=False)
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: str) -> tuple[object, str, str]:
@@ -76,7 +78,6 @@ def test_every_command_and_option_has_a_help_text() -> None:
     ("line", "words"),
     [
         ("nonsense", "No such command"),
-        ("doctor", "PYQLESS_URL"),
         ("doctor http://host", "begins with none of memory://, redis://"),
         ("doctor redis://[host", "Invalid IPv6 URL"),
         ("doctor redis://host?socket_timeout=soon", "socket_timeout"),

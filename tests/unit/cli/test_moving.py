@@ -13,6 +13,7 @@ import pytest
 from pyqless.cli import main
 from pyqless.cli.moving import _bar
 from pyqless.storage import open_storage
+from pyqless.storage.default import VARIABLES
 from pyqless.storage.parts import Part
 
 #: the status, and the bytes on stdout and the text on stderr
@@ -24,7 +25,8 @@ QUEUE = Part("ql:q:main-work", "zset", (("a", 0.1),))
 
 @pytest.fixture
 def run(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.delenv("PYQLESS_URL", raising=False)
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: str, given: bytes = b"") -> tuple[object, bytes, str]:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from pyqless.storage.default import VARIABLES
+
 ROOT = Path(__file__).parent.parent.parent.parent
 PYQLESS = (sys.executable, "-m", "pyqless")
 
@@ -23,7 +25,7 @@ PYQLESS = (sys.executable, "-m", "pyqless")
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """No URL, and a state directory of the test's own."""
-    kept = {name: text for name, text in os.environ.items() if name != "PYQLESS_URL"}
+    kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
     return {**kept, "XDG_STATE_HOME": str(tmp_path), "TERM": "xterm-256color", "COLUMNS": "150"}
 
 

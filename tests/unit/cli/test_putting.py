@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from pyqless.client import Client
+from pyqless.client import AsyncClient, Client
+from pyqless.errors import InvalidArgument, StoreUnavailable
+from pyqless.storage.default import VARIABLES
 from tests.unit.cli.conftest import Cli
 
 Answer = Callable[..., Any]
@@ -110,37 +112,67 @@ def test_what_would_steer_a_terminal_is_shown(cli: Cli, client: Client) -> None:
     assert "\x1b" not in out
 
 
-def test_without_a_url_there_is_a_file_in_the_state_directory(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("PYQLESS_URL")
+@pytest.fixture
+def nameless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> Path:
+    """Take the store's name away; give the directory that is left."""
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    status, _, err = cli("put q a.B --jid j")
-    path = tmp_path / "pyqless" / "queue.db"
-    told = f"pyqless: the store is sqlite:///{path}, as neither --url nor PYQLESS_URL is given\n"
-    assert (status, err) == (0, told)
-    assert cli("peek q")[0] == 0
+    return tmp_path
+
+
+def test_without_a_url_there_is_a_file_in_the_state_directory(cli: Cli, nameless: Path) -> None:
+    path = nameless / "pyqless" / "queue.db"
+    told = f"pyqless: no store is named by URL or PYQLESS_URL, so it is sqlite:///{path}\n"
+    assert cli("put q a.B --jid j") == (0, "j\n", told)
     assert path.parent.stat().st_mode & 0o777 == 0o700
+    # programs, and commands of every kind, meet in it
+    with Client() as client:
+        assert client.jobs["j"].klass_name == "a.B"
+    for line in ("peek q", "queues", "doctor", "janitor"):
+        status, _, err = cli(line)
+        assert (status, err) == (0, told)
+
+
+def test_a_variable_names_the_store_of_all(
+    cli: Cli, nameless: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "memory://theirs")
+    assert cli("put q a.B --jid j") == (0, "j\n", "")
+    with Client() as client:
+        assert client.storage.url == "memory://theirs"
+        assert client.jobs["j"].klass_name == "a.B"
+    assert "memory://theirs: usable" in cli("doctor")[1]
+    monkeypatch.setenv("PYQLESS_URL", "memory://ours")
+    assert cli("peek q")[0] == 1
+    assert AsyncClient().storage.url == "memory://ours"
+    assert list(nameless.iterdir()) == []
 
 
 def test_a_state_directory_that_cannot_be_made(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, nameless: Path
 ) -> None:
-    monkeypatch.delenv("PYQLESS_URL")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(nameless / "file"))
+    (nameless / "file").touch()
     status, out, err = cli("put q a.B")
     assert (status, out) == (1, "")
     assert err.startswith("pyqless: the state directory cannot be made: ")
     assert err.count("\n") == 1
+    with pytest.raises(StoreUnavailable):
+        Client()
 
 
-def test_without_a_url_and_sqlite_there_is_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYQLESS_URL")
-    monkeypatch.setattr("pyqless.cli.store.find_spec", lambda _: None)
-    status, _, err = cli("put q a.B")
-    assert status == 2
-    assert "PYQLESS_URL" in err
+def test_without_a_url_and_sqlite_there_is_none(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, nameless: Path
+) -> None:
+    monkeypatch.setattr("pyqless.storage.default.find_spec", lambda _: None)
+    for line in ("put q a.B", "queues", "doctor", "load"):
+        status, _, err = cli(line)
+        assert status == 2
+        assert "PYQLESS_URL" in err
+    with pytest.raises(InvalidArgument, match="PYQLESS_URL") as caught:
+        Client()
+    assert caught.value.argument == "url"
 
 
 def test_a_store_that_is_away_is_told_in_one_line(cli: Cli) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,15 @@ def begin(worker: Any) -> ExitCode:
 
 
 MODULE = ("-m", "jobs.*")
+
+
+def test_without_a_url_a_worker_works_on_the_file_of_the_user(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker = start("mail", "--kind", "serial", *MODULE, XDG_STATE_HOME=str(tmp_path))
+    url = f"sqlite:///{tmp_path}/pyqless/queue.db"
+    assert worker.client.storage.url == url
+    assert url in capsys.readouterr().err
 
 
 def test_the_environment_of_qless_workers_is_honoured(start: Start) -> None:
