@@ -149,10 +149,18 @@ def _several(argument: str, values: Any, least: int, check: Callable[[str, Any],
 def klass(argument: str, value: Any) -> str:
     """What is to run: a name, or a class, whose name is ``module.Class``."""
     if not isinstance(value, type):
+        if callable(value):
+            refuse(argument, value, f"is a function; {_how_to_put(value)}")
         return name(argument, value)
     if "<locals>" in value.__qualname__:
         refuse(argument, value, "is defined inside a function, where no worker finds it")
     return name(argument, f"{value.__module__}.{value.__qualname__}")
+
+
+def _how_to_put(function: object) -> str:
+    if hasattr(function, "klass_name"):
+        return "it is declared already, so call its own .put(...)"
+    return "declare it with @pyqless.job(queue=...) and call its .put(...)"
 
 
 # -- numbers ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, cast, overload
 
 from pyqless.client import checks
 from pyqless.client.aio.client import AsyncClient
@@ -19,6 +19,7 @@ __all__ = ["JobFunction", "job"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: a client, or what gives one when the first job is put
 Source: TypeAlias = Client | Callable[[], Client]
@@ -139,6 +140,20 @@ class JobFunction(Generic[P, R]):
         return client if isinstance(client, Client) else client()
 
 
+def _told_what_is_missing(declare: F) -> F:
+    """Let a decorator that is used without its arguments say so in our words; type checkers know all the same."""
+
+    @functools.wraps(declare)
+    def checked(*function: Any, **options: Any) -> Any:
+        if function or "queue" not in options:
+            text = "is missing: declare a job with @pyqless.job(queue=...)"
+            checks.refuse("queue", next(iter(function), None), text)
+        return declare(**options)
+
+    return cast("F", checked)
+
+
+@_told_what_is_missing
 def job(
     *,
     queue: str,

@@ -56,6 +56,7 @@ async def declared(client: Client, aio: AsyncClient) -> None:
 
 
 def refused(client: Client) -> None:
+    pyqless.job()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     send(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     send.put()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     send.put("ann", copies="two")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

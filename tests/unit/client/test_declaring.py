@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -167,3 +168,48 @@ def test_what_a_function_is_declared_with_is_checked(
         def function() -> None: ...
 
     assert caught.value.argument == argument
+
+
+# -- mistakes of beginners --------------------------------------------------------------------
+
+
+def function(number: int) -> int:
+    return number
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda job: job(function),
+        lambda job: job(),
+        lambda job: job()(function),
+        lambda job: job("images"),
+        lambda job: job(retries=3),
+    ],
+    ids=["bare", "empty", "empty, of a function", "a queue by position", "no queue"],
+)
+def test_a_declaration_without_a_queue_says_how_it_is_done(declare: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"@pyqless\.job\(queue=\.\.\.\)") as caught:
+        declare(pyqless.job)
+    assert caught.value.argument == "queue"
+
+
+@pytest.mark.parametrize(
+    ("klass", "hint"),
+    [
+        (function, "declare it with @pyqless.job(queue=...) and call its .put(...)"),
+        (lambda: None, "declare it with @pyqless.job(queue=...) and call its .put(...)"),
+        (tidy, "it is declared already, so call its own .put(...)"),
+    ],
+    ids=["function", "lambda", "declared"],
+)
+def test_a_function_in_the_place_of_a_class_says_how_it_is_done(
+    client: Client, klass: Any, hint: str
+) -> None:
+    queue: Any = client.queues["images"]
+    for call in (partial(queue.put, klass), partial(queue.recur, klass, {}, 60)):
+        with pytest.raises(InvalidArgument) as caught:
+            call()
+        assert hint in str(caught.value)
+        assert (caught.value.argument, caught.value.value) == ("klass", klass)
+    assert list(client.queues) == []
