@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from pyqless.errors import StoreUnsupported
+from pyqless.storage.base import Clock
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
+from pyqless.storage.redis.policy import Policy
 
 __all__ = ["open_async_fakeredis", "open_fakeredis"]
 
@@ -16,25 +19,37 @@ _servers: dict[str, Any] = {}
 _servers_lock = threading.Lock()
 
 
-def open_fakeredis(url: str, **options: Any) -> RedisStorage:
+def open_fakeredis(
+    url: str,
+    *,
+    namespace: str = "ql",
+    clock: Clock = time.time,
+    policy: Policy | None = None,
+) -> RedisStorage:
     """
-    Open a storage on fakeredis.
+    Open a storage on fakeredis; see ``RedisStorage``.
 
     Raises:
         StoreUnsupported: fakeredis is not installed.
     """
     module = _fakeredis()
     client = module.FakeRedis(server=_server(module, url))
-    storage = RedisStorage(connection=client, **options)
+    storage = RedisStorage(connection=client, namespace=namespace, clock=clock, policy=policy)
     storage.url = url
     return storage
 
 
-def open_async_fakeredis(url: str, **options: Any) -> AsyncRedisStorage:
+def open_async_fakeredis(
+    url: str,
+    *,
+    namespace: str = "ql",
+    clock: Clock = time.time,
+    policy: Policy | None = None,
+) -> AsyncRedisStorage:
     """As ``open_fakeredis``, for asyncio."""
     module = _fakeredis()
     client = module.FakeAsyncRedis(server=_server(module, url))
-    storage = AsyncRedisStorage(connection=client, **options)
+    storage = AsyncRedisStorage(connection=client, namespace=namespace, clock=clock, policy=policy)
     storage.url = url
     return storage
 

@@ -4,20 +4,32 @@
 from __future__ import annotations
 
 import time
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from pyqless.errors import InvalidArgument
 from pyqless.storage.base import AsyncStorage, Clock, Storage
 from pyqless.storage.fakeredis import open_async_fakeredis, open_fakeredis
 from pyqless.storage.memory import AsyncMemoryStorage, MemoryStorage
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
+from pyqless.storage.spelling import SCHEMES, naming_options, spelled
 from pyqless.storage.sqlite import open_async_sqlite, open_sqlite
 
 __all__ = ["SCHEMES", "open_async_storage", "open_storage"]
 
-#: what a URL may begin with
-SCHEMES = ("memory", "redis", "rediss", "unix", "fakeredis", "sqlite")
+S = TypeVar("S")
+
+_OPENERS: Final[Mapping[str, Callable[..., Storage]]] = {
+    "memory": MemoryStorage,
+    "fakeredis": open_fakeredis,
+    "sqlite": open_sqlite,
+}
+
+_ASYNC_OPENERS: Final[Mapping[str, Callable[..., AsyncStorage]]] = {
+    "memory": AsyncMemoryStorage,
+    "fakeredis": open_async_fakeredis,
+    "sqlite": open_async_sqlite,
+}
 
 
 def open_storage(
@@ -40,20 +52,12 @@ def open_storage(
         options: of the storage; see ``RedisStorage``.
 
     Raises:
-        InvalidArgument: the URL means no storage.
+        InvalidArgument: the URL means no storage, or an option is unknown or makes no sense.
     """
-    common: dict[str, Any] = {"namespace": namespace, "clock": clock, **options}
+    common: dict[str, Any] = {"namespace": namespace, "clock": clock}
     if connection is not None:
-        return RedisStorage(connection=connection, **common)
-    match _scheme(url):
-        case "memory":
-            return MemoryStorage(str(url), **common)
-        case "fakeredis":
-            return open_fakeredis(str(url), **common)
-        case "sqlite":
-            return open_sqlite(str(url), **common)
-        case _:
-            return RedisStorage(url, **common)
+        return RedisStorage(connection=connection, **common, **_beside_connection(options))
+    return _opened(url, _OPENERS, RedisStorage, {**common, **options})
 
 
 def open_async_storage(
@@ -65,26 +69,25 @@ def open_async_storage(
     **options: Any,
 ) -> AsyncStorage:
     """As ``open_storage``, for asyncio; ``connection`` is of redis.asyncio."""
-    common: dict[str, Any] = {"namespace": namespace, "clock": clock, **options}
+    common: dict[str, Any] = {"namespace": namespace, "clock": clock}
     if connection is not None:
-        return AsyncRedisStorage(connection=connection, **common)
-    match _scheme(url):
-        case "memory":
-            return AsyncMemoryStorage(str(url), **common)
-        case "fakeredis":
-            return open_async_fakeredis(str(url), **common)
-        case "sqlite":
-            return open_async_sqlite(str(url), **common)
-        case _:
-            return AsyncRedisStorage(url, **common)
+        return AsyncRedisStorage(connection=connection, **common, **_beside_connection(options))
+    return _opened(url, _ASYNC_OPENERS, AsyncRedisStorage, {**common, **options})
 
 
-def _scheme(url: str | None) -> str:
-    try:
-        scheme = urlsplit(url).scheme if isinstance(url, str) else ""
-    except ValueError as error:
-        raise InvalidArgument(f"url makes no sense: {error}", argument="url") from error
-    if scheme not in SCHEMES:
-        known = ", ".join(f"{name}://" for name in SCHEMES)
-        raise InvalidArgument(f"url must begin with one of {known}", argument="url")
-    return scheme
+def _opened(
+    url: str | None,
+    openers: Mapping[str, Callable[..., S]],
+    usual: Callable[..., S],
+    options: dict[str, Any],
+) -> S:
+    scheme, checked = spelled(url)
+    with naming_options(scheme):
+        return openers.get(scheme, usual)(checked, **options)
+
+
+def _beside_connection(options: dict[str, Any]) -> dict[str, Any]:
+    """What may be said beside a connection, which has its own options."""
+    for name in options.keys() - {"policy"}:
+        raise InvalidArgument(f"{name} goes with a url, not with a connection", argument=name)
+    return options
