@@ -92,7 +92,19 @@ def _attempt(make: Any, value: Any, path: str) -> Any:
     try:
         return make()
     except ValueError as error:  # those of pydantic and msgspec are such
-        raise DataMismatch(f"{path} does not fit: {error}", argument=path, value=value) from error
+        place, found, fault = _first_fault(error, path, value)
+        message = f"{place} does not fit: {fault}"
+        raise DataMismatch(message, argument=place, value=found) from error
+
+
+def _first_fault(error: Any, path: str, value: Any) -> tuple[str, Any, str]:
+    """Where it is, what stands there, and what is wrong with it."""
+    if not hasattr(error, "errors"):
+        return path, value, str(error)
+    first = error.errors(include_url=False)[0]  # a model of pydantic knows
+    place = path + "".join(f"[{key!r}]" for key in first["loc"])
+    # what a validator has raised says more than what is made of it
+    return place, first["input"], str(first.get("ctx", {}).get("error") or first["msg"])
 
 
 def _fit_dataclass(value: Any, kind: Any, path: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import pydantic
 import pytest
 
 from pyqless import Client, Queue
@@ -109,6 +110,41 @@ def test_classes_and_mappings_are_told_apart() -> None:
 
     assert simplified(View(), None) == {"a": 1, "b": 1}
     assert simplified(Counted, None) is Counted
+
+
+class Address(pydantic.BaseModel):
+    city: str
+    codes: list[int] = []
+
+    @pydantic.field_validator("city")
+    @classmethod
+    def known(cls, city: str) -> str:
+        if city != "Berlin":
+            raise ValueError("the city is unknown")
+        return city
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "value", "told"),
+    [
+        ({"city": "Oslo"}, "data['to']['city']", "Oslo", "the city is unknown"),
+        (
+            {"city": "Berlin", "codes": [1, "x"]},
+            "data['to']['codes'][1]",
+            "x",
+            "Input should be a valid integer, unable to parse string as an integer",
+        ),
+        ({}, "data['to']['city']", {}, "Field required"),
+    ],
+    ids=["a validator", "a type", "a lack"],
+)
+def test_what_a_model_refuses_is_told_in_a_line_with_its_place(
+    data: Any, place: str, value: Any, told: str
+) -> None:
+    with pytest.raises(DataMismatch) as caught:
+        fitted({"to": data}, dict[str, Address])
+    assert str(caught.value) == f"{place} does not fit: {told}"
+    assert (caught.value.argument, caught.value.value) == (place, value)
 
 
 def test_an_encoder_is_callable() -> None:
