@@ -52,11 +52,17 @@ def put(
     ] = None,
     retries: Annotated[
         int | None,
-        typer.Option("--retries", help="How often it may be tried again; 5 unless given."),
+        typer.Option(
+            "--retries",
+            help="How often it may be tried again; 5 unless given. An exception in its code fails it at once.",
+        ),
     ] = None,
     depends: Annotated[
         list[str] | None,
-        typer.Option("--depends", help="The jid of a job to wait for; may be repeated."),
+        typer.Option(
+            "--depends",
+            help="The jid of a job to wait for; may be repeated. One that is not there counts as done.",
+        ),
     ] = None,
     max_waiting: Annotated[
         int | None, typer.Option("--max-waiting", help="Refuse if so many jobs wait already.")
@@ -67,6 +73,10 @@ def put(
 ) -> None:
     """
     Put a job into a queue, and print its jid.
+
+    A retry is used up when the job's lock expires, its process dies, or somebody gives it back, as a worker does for the
+    exceptions that its code names by retry_on. Any other exception fails the job at once: "pyqless unfail" has it tried
+    again.
 
     With --json, each job is a line with its jid and queue.
     """

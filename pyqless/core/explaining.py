@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from pyqless.core import lua
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Fields
 from pyqless.core.settings import Settings
@@ -86,7 +87,7 @@ def _by_state(job: Fields, dependencies: set[str], now: float) -> Explanation | 
         case "running":
             return _running(job, now)
         case "failed":
-            return Explanation("failed", f"it failed: {job.text('failure')}")
+            return _failed(job)
         case "complete":
             return Explanation("complete", "it is complete")
         case "depends":
@@ -103,3 +104,11 @@ def _running(job: Fields, now: float) -> Explanation:
         return Explanation("running", text, until=expires)
     text = f"its lock by {worker!r} expired at {expires:.3f}; the next pop deals with it"
     return Explanation("stalled", text)
+
+
+def _failed(job: Fields) -> Explanation:
+    failure = job.json("failure", "{}")
+    told = failure if isinstance(failure, dict) else {}
+    group, message = (lua.concat(told.get(name, "")) for name in ("group", "message"))
+    reason = message.rstrip().rpartition("\n")[2]  # as the last line of a traceback does
+    return Explanation("failed", f"it failed as {group!r}: {reason}")

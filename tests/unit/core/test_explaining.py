@@ -78,8 +78,10 @@ def test_a_lock_has_an_owner_and_an_end(core: Target) -> None:
 def test_what_is_over_is_over(core: Target) -> None:
     _put(core, "A")
     core.call("pop", "100", "q", "w", "1")
-    core.call("fail", "100", "A", "w", "group", "message")
-    assert _explain(core, "A").reason == "failed"
+    core.call("fail", "100", "A", "w", "group", "Traceback:\n  line 5\nValueError: no\n")
+    explained = _explain(core, "A")
+    assert explained.reason == "failed"
+    assert explained.text == "it failed as 'group': ValueError: no"
 
     core.call("unfail", "100", "q", "group")
     core.call("pop", "100", "q", "w", "1")
