@@ -273,9 +273,11 @@ class JobView(_Handle[C]):
         found = self._fields.json("failure", "{}")
         if not isinstance(found, dict) or "group" not in found:
             return None
-        texts = (lua.concat(found.get(name, "")) for name in ("group", "message", "worker"))
-        group, message, worker = texts
-        return Failure(group, message, found.get("when", 0.0), worker)
+        group, message, worker = self._fields.members("failure", "group", "message", "worker")
+        when = found.get("when", 0.0)
+        if not isinstance(when, float):
+            raise self._fields.corrupted("failure")
+        return Failure(group, message, when, worker)
 
     @property
     def history(self) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pyqless.core import lua
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Fields
 from pyqless.core.settings import Settings
@@ -107,8 +106,6 @@ def _running(job: Fields, now: float) -> Explanation:
 
 
 def _failed(job: Fields) -> Explanation:
-    failure = job.json("failure", "{}")
-    told = failure if isinstance(failure, dict) else {}
-    group, message = (lua.concat(told.get(name, "")) for name in ("group", "message"))
+    group, message = job.members("failure", "group", "message")
     reason = message.rstrip().rpartition("\n")[2]  # as the last line of a traceback does
     return Explanation("failed", f"it failed as {group!r}: {reason}")

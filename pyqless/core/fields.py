@@ -68,6 +68,14 @@ class Fields:
         except lua.JSONError as error:
             raise self.corrupted(name) from error
 
+    def members(self, name: str, *members: str) -> list[str]:
+        """Members of a field that holds a JSON object, as text; an empty one for each that is absent."""
+        found = self.json(name, "{}")
+        values = [found.get(each, "") if isinstance(found, dict) else "" for each in members]
+        if not all(isinstance(value, str | float) for value in values):
+            raise self.corrupted(name)
+        return [lua.concat(value) for value in values]
+
     def kept_tags(self, default: str | None = None) -> Tags:
         """The field ``tags`` as it is to be kept."""
         tags = self.json("tags", default)

@@ -413,6 +413,15 @@ def test_a_spoilt_field_harms_only_who_looks_at_it(job: Job, field: str, attribu
     assert (raised.value.argument, raised.value.value) == (field, "nope")
 
 
+@pytest.mark.parametrize("member", ["group", "message", "worker", "when"])
+@pytest.mark.parametrize("value", ["null", "[]", "{}", "true"])
+def test_a_failure_that_makes_no_sense_is_named(job: Job, member: str, value: str) -> None:
+    job._note(state="failed", failure=f'{{"group":"g","{member}":{value}}}')
+    with pytest.raises(CorruptedJob) as raised:
+        _ = job.failure
+    assert raised.value.argument == "failure"
+
+
 @pytest.mark.parametrize("text", ["{}", "[]", '{"message":"m"}'])
 def test_a_failure_without_a_group_is_none(job: Job, text: str) -> None:
     job._note(failure=text)

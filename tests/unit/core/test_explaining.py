@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 import pytest
 
 from pyqless.conformance import Target
 from pyqless.core.explaining import Explanation, explain
-from pyqless.errors import JobNotFound
+from pyqless.core.transaction import Transaction
+from pyqless.errors import CorruptedJob, JobNotFound
 
 
 @pytest.fixture
@@ -87,6 +90,30 @@ def test_what_is_over_is_over(core: Target) -> None:
     core.call("pop", "100", "q", "w", "1")
     core.call("complete", "100", "A", "w", "q", "{}")
     assert _explain(core, "A").reason == "complete"
+
+
+@pytest.mark.parametrize("failure", ["[]", "{}", '"text"', None])
+def test_a_failure_that_is_not_told_is_a_failure(core: Target, failure: str | None) -> None:
+    fields = {"state": "failed"} | ({} if failure is None else {"failure": failure})
+    core._storage.run(_written("A", fields))
+    assert _explain(core, "A").text == "it failed as '': "
+
+
+@pytest.mark.parametrize("failure", ['{"group":[]}', '{"message":null}', "{"])
+def test_a_failure_that_makes_no_sense_is_named(core: Target, failure: str) -> None:
+    core._storage.run(_written("A", {"state": "failed", "failure": failure}))
+    with pytest.raises(CorruptedJob) as caught:
+        _explain(core, "A")
+    assert caught.value.argument == "failure"
+
+
+def _written(jid: str, fields: dict[str, str]) -> Any:
+    def begin(tx: Transaction) -> Any:
+        tx.hset(tx.keys.job(jid), *chain.from_iterable(fields.items()))
+        return
+        yield
+
+    return begin
 
 
 def test_an_unknown_job_cannot_be_explained(core: Target) -> None:
