@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from pyqless.errors import ConflictError
 from tests.bench.contestants import Contestant, Pyqless
 from tests.bench.ground import ROOT
 from tests.bench.opening import KINDS
@@ -56,6 +57,8 @@ class Told:
     put: list[tuple[str, float]] = field(default_factory=list)
     #: pops that found nothing
     empty: int = 0
+    #: calls that met too many conflicts
+    given_up: int = 0
     conflicts: int = 0
     #: attempts of pops alone
     attempts: int = 0
@@ -89,17 +92,25 @@ def consume(core: Contestant, seconds: float) -> Told:
     """Pop and complete for some time."""
     told = Told()
     end = time.monotonic() + seconds
-    while (start := time.monotonic()) < end:
-        before = attempts(core)
-        job = core.pop(QUEUE)
-        told.attempts += attempts(core) - before
-        if job is None:
-            told.empty += 1
-            time.sleep(REST)
-            continue
-        told.popped.append((core.jid(job), start, time.monotonic()))
-        core.complete(job)
+    while time.monotonic() < end:
+        try:
+            take(core, told)
+        except ConflictError:
+            told.given_up += 1
     return told
+
+
+def take(core: Contestant, told: Told) -> None:
+    """Pop and complete a job, if there is one."""
+    before, start = attempts(core), time.monotonic()
+    job = core.pop(QUEUE)
+    told.attempts += attempts(core) - before
+    if job is None:
+        told.empty += 1
+        time.sleep(REST)
+        return
+    told.popped.append((core.jid(job), start, time.monotonic()))
+    core.complete(job)
 
 
 def produce(core: Contestant, seconds: float) -> Told:
