@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pyqless import errors
 from pyqless.core.commands import COMMANDS
+from pyqless.storage.default import VARIABLES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SESSION_BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -28,15 +34,37 @@ def _name(page: Path) -> str:
 #: pages whose blocks show how something is made rather than how it is used
 _SKETCHES = {"docs/explanation/architecture.md"}
 
+#: pages that are typed into files and a shell, from the first line to the last
+_SESSIONS = {"docs/tutorial/pipeline.md"}
+
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if _blocks(page) and _name(page) not in _SKETCHES], ids=_name
+    "page",
+    [page for page in PAGES if _blocks(page) and _name(page) not in _SKETCHES | _SESSIONS],
+    ids=_name,
 )
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "example"}
     for number, block in enumerate(_blocks(page), 1):
         exec(compile(block, f"{_name(page)}, block {number}", "exec", dont_inherit=True), names)
+
+
+@pytest.mark.parametrize("name", sorted(_SESSIONS))
+def test_a_session_goes_as_it_is_told(name: str, tmp_path: Path) -> None:
+    named = dict.fromkeys(VARIABLES, "")
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **named, "PATH": programs, "XDG_STATE_HOME": str(tmp_path)}
+    for kind, block in _SESSION_BLOCK.findall((ROOT / name).read_text()):
+        if kind == "python":
+            (tmp_path / block.partition("\n")[0].removeprefix("# ")).write_text(block)
+            continue
+        for command, told in _COMMAND.findall(block):
+            line = ["bash", "-c", command]
+            run = subprocess.run(
+                line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            assert run.stdout == told, f"{command}: {run.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
