@@ -13,7 +13,7 @@ from pyqless.core.effects import Command
 from pyqless.core.keyspace import WRITES
 from pyqless.storage.redis.wire import Wire, borrow
 
-__all__ = ["Packet", "names", "recorded", "tapped", "writes"]
+__all__ = ["Packet", "is_safe", "names", "recorded", "tapped", "writes"]
 
 Packet = tuple[Command, ...]
 
@@ -61,3 +61,10 @@ def names(packet: Packet) -> list[str]:
 def writes(packet: Packet) -> list[str]:
     """Those of them that change something."""
     return [name for name in names(packet) if name in WRITING]
+
+
+def is_safe(packet: Packet) -> bool:
+    """Whether writes stand only before EXEC, behind a MULTI of an earlier packet."""
+    sent = names(packet)
+    end = sent.index("EXEC") if "EXEC" in sent else 0
+    return writes(packet) == writes(packet[:end]) and "MULTI" not in sent[:end]

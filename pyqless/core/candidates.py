@@ -65,22 +65,24 @@ class Heads(NamedTuple):
         return self if count < 0 else Heads(*(head[:count] for head in self))
 
 
-def head_reads(keys: Keys, queue: str, count: float) -> tuple[Command, ...]:
+def head_reads(keys: Keys, queue: str, count: float, spread: int = 1) -> tuple[Command, ...]:
     """
     The reads that ``Heads`` is made of.
 
     Args:
         count: how many of each, at least one; a negative one means all.
             Sets whose scores are moments are read from 0 on: the core never finds negative ones due.
+        spread: how many of the waiting jobs; one more than ``count`` at least, which shows who goes next.
     """
     number = max(-1, min(int(count), _MANY)) or 1
     last = number - 1 if number > 0 else -1
+    last_waiting = max(number, spread - 1) if number > 0 else -1
     limit = ("WITHSCORES", "LIMIT", 0, number)
     return (
         ("ZRANGE", keys.locks(queue), 0, last, "WITHSCORES"),
         ("ZRANGEBYSCORE", keys.recur(queue), 0, "+inf", *limit),
         ("ZRANGEBYSCORE", keys.scheduled(queue), 0, "+inf", *limit),
-        ("ZREVRANGE", keys.work(queue), 0, last, "WITHSCORES"),
+        ("ZREVRANGE", keys.work(queue), 0, last_waiting, "WITHSCORES"),
     )
 
 
@@ -172,17 +174,18 @@ def load(
     *,
     places: Iterable[Place] = (),
     also: tuple[Command, ...] = (),
+    beside: tuple[Command, ...] = (),
     last: bool = True,
-) -> Transition[tuple[dict[str, Found], Replies]]:
+) -> Transition[tuple[dict[str, Found], Replies, Replies]]:
     """
     Guard jobs and read all that is shown of them.
 
     Args:
         places: entries that must still stand where they stood.
-        also: further guarded reads of the same batch.
+        also, beside: further reads of the same batch, guarded and free.
 
     Returns:
-        what was found by jid, and the replies to ``also``.
+        what was found by jid, and the replies to ``also`` and ``beside``.
 
     Raises:
         Stale: an entry has moved.
@@ -194,6 +197,7 @@ def load(
         free=[
             *(("ZSCORE", place.key, place.member) for place in standing),
             *(read for jid in wanted for read in shown_reads(keys, jid)),
+            *beside,
         ],
         last=last,
         tolerant=True,
@@ -212,7 +216,7 @@ def load(
         )
         for at, jid in enumerate(wanted)
     }
-    return found, replies[:jobs]
+    return found, replies[:jobs], replies[shown + 3 * len(wanted) :]
 
 
 def first_of(work: Scored, added: dict[str, float], removed: set[str], count: int) -> Scored:

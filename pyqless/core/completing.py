@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from pyqless.core import expiry, lua, places, records
+from pyqless.core import busyness, expiry, lua, places, records
 from pyqless.core.candidates import Scored
 from pyqless.core.dependencies import let_go, state_reads, wait_for
 from pyqless.core.effects import FollowedBy, Replies, Transition
+from pyqless.core.foreseeing import COMPLETION_SETTINGS, completion_reads, next_pop
 from pyqless.core.messages import publish_event, publish_log
 from pyqless.core.ownership import COMPLETE, require_lock
 from pyqless.core.records import StoredJob
@@ -20,7 +21,8 @@ from pyqless.errors import InvalidArgument, StoreCorrupted, WrongQueue
 
 __all__ = ["Next", "advance", "complete"]
 
-_SETTINGS = ("max-job-history", *expiry.SETTINGS)
+#: every how manieth completion in a busy queue sees to those that are too old
+_SELDOM: Final = 16
 
 
 class Next(NamedTuple):
@@ -49,38 +51,31 @@ def complete(
         JobNotFound, NotRunning, JobLost: the worker does not hold the job's lock.
         WrongQueue: the job runs in another queue.
     """
-    keys = tx.keys
-    sampled = Sampler.key(keys, "run", tx.now, queue)
-    fields, entries, texts, summary, dependents, tracked, *completed = yield from tx.read(
-        *records.reads(keys, jid),
-        Settings.read(keys, _SETTINGS),
-        Sampler.read(sampled),
-        ("SMEMBERS", keys.dependents(jid)),
-        free=(
-            ("ZSCORE", keys.tracked, jid),
-            *expiry.oldest_reads(keys, expiry.FEW),
-            ("ZSCORE", keys.completed, jid),
-        ),
-        last=True,
-    )
+    busyness.notice(tx, queue)
+    sampler = Sampler.of(tx, "run", queue)
+    guarded, free = completion_reads(tx, jid, sampler)
+    replies = sampler.take((yield from tx.read(*guarded, free=free, last=True)))
+    fields, entries, texts, dependents, tracked, *completed = replies
     job = StoredJob(tx, jid, fields, entries)
-    settings = Settings(_SETTINGS, texts)
+    settings = Settings(COMPLETION_SETTINGS, texts)
     _require(job, worker, queue)
-    expiring = _expiring(job, settings, *completed)
+    expiring = _expiring(job, settings, *completed) if completed else _left_to_others(tx)
     others = [entry for entry in expiring.going if entry[0] != jid]
     children, found = yield from _load(tx, sorted(dependents), others)
 
-    _leave(job, worker, queue, data, settings, Sampler(tx, sampled, summary))
+    _leave(job, worker, queue, data, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
     publish_log(tx, jid=jid, event="completed", queue=queue)
     _write(job, "complete", "")
-    tx.zadd(keys.completed, tx.now, jid)
+    tx.zadd(tx.keys.completed, tx.now, jid)
     expiry.drop(tx, others, found)
     if len(others) < len(expiring.going):
         expiry.drop(tx, [(jid, tx.now)], [fields.get("tags"), tx.now])
     _let_go(tx, sorted(dependents), children, jid)
-    tx.delete(keys.dependents(jid))
-    return FollowedBy("complete", expiry.expire) if expiring.more else "complete"
+    tx.delete(tx.keys.dependents(jid))
+    next_pop(tx, queue)
+    rest = expiry.expire if expiring.more else sampler.housekeeping()
+    return FollowedBy("complete", rest) if rest is not None else "complete"
 
 
 def advance(
@@ -100,23 +95,25 @@ def advance(
         JobNotFound, NotRunning, JobLost: the worker does not hold the job's lock.
         WrongQueue: the job runs in another queue.
     """
+    busyness.notice(tx, queue)
     keys = tx.keys
-    sampled = Sampler.key(keys, "run", tx.now, queue)
+    sampler = Sampler.of(tx, "run", queue)
     parents = to.depends if isinstance(to, Next) else ()
-    fields, entries, texts, summary, *states, tracked = yield from tx.read(
+    replies = yield from tx.read(
+        *sampler.guarded(),
         *records.reads(keys, jid),
-        Settings.read(keys, _SETTINGS),
-        Sampler.read(sampled),
+        Settings.read(keys, COMPLETION_SETTINGS),
         *state_reads(keys, parents),
-        free=(("ZSCORE", keys.tracked, jid),),
+        free=(("ZSCORE", keys.tracked, jid), *sampler.free()),
         last=True,
     )
+    fields, entries, texts, *states, tracked = sampler.take(replies)
     job = StoredJob(tx, jid, fields, entries)
-    settings = Settings(_SETTINGS, texts)
+    settings = Settings(COMPLETION_SETTINGS, texts)
     _require(job, worker, queue)
     if isinstance(to, InvalidArgument):
         raise to
-    _leave(job, worker, queue, data, settings, Sampler(tx, sampled, summary))
+    _leave(job, worker, queue, data, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
     publish_log(tx, jid=jid, event="advanced", queue=queue, to=to.queue)
     job.record(settings.history_limit(), "put", q=to.queue)
@@ -142,13 +139,15 @@ def _expiring(
 ) -> expiry.Plan:
     """What has to go once this job, too, is completed."""
     tx = job.tx
-    if tx.attempt:
-        # every worker would take the same oldest jobs, so after a conflict they go by themselves
-        return expiry.Plan([], more=True)
     known = [entry for entry in oldest if entry[0] != job.jid]
     if len(oldest) == size or tx.now < known[-1][1]:
         known = sorted([*known, (job.jid, tx.now)], key=_order)
     return expiry.plan(known, size + (own is None), tx.now, settings)
+
+
+def _left_to_others(tx: Transaction) -> expiry.Plan:
+    """Many at once would all take the same oldest jobs, so in a busy queue few do, and those by themselves."""
+    return expiry.Plan([], more=busyness.seldom(tx, "expire", _SELDOM))
 
 
 def _order(entry: tuple[str, float]) -> tuple[float, bytes]:

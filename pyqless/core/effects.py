@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from pyqless.core.transaction import Transaction
 
-__all__ = ["Batch", "Command", "Continue", "Factory", "FollowedBy", "Replies", "Transition"]
+__all__ = [
+    "Ahead",
+    "Batch",
+    "Command",
+    "Continue",
+    "Factory",
+    "FollowedBy",
+    "Replies",
+    "Transition",
+]
 
 T = TypeVar("T")
 
@@ -39,6 +48,22 @@ class Batch(NamedTuple):
     def guards(self) -> list[str]:
         """The keys of the guarded reads, each once."""
         return list(dict.fromkeys(read[1] for read in self.reads[: self.guarded]))
+
+
+class Ahead(NamedTuple):
+    """
+    What the next transition on the same connection will probably read.
+
+    A driver may read it together with the commit, under guards of which it is the master:
+    to a rule it makes no difference but in speed.
+    """
+
+    #: what is guessed about, such as a queue: guesses about one topic are right or wrong together
+    topic: str
+    #: reads whose keys are guarded from then on
+    guarded: Sequence[Command] = ()
+    #: reads that may show what was there a little earlier than the rest
+    free: Sequence[Command] = ()
 
 
 #: A rule: yields batches, ends with its value; its writes lie in the transaction.

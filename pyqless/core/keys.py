@@ -24,6 +24,7 @@ class Keys:
         "namespace",
         "own",
         "paused",
+        "pendings",
         "prefix",
         "queues",
         "tag_counts",
@@ -44,6 +45,8 @@ class Keys:
         self.own = prefix + "py:"
         #: set: names of paused queues
         self.paused = prefix + "paused_queues"
+        #: set: the hashes of statistics that have had samples pending
+        self.pendings = self.own + "pendings"
         #: zset: known queues by the moment they were first seen
         self.queues = prefix + "queues"
         #: zset: tags by the number of jobs that bear them
@@ -131,6 +134,10 @@ class Keys:
     def wake(self, queue: str) -> str:
         """Channel: something that no other message tells of may have become ready in a queue."""
         return f"{self.own}wake:{queue}"
+
+    def pending(self, statistics: str) -> str:
+        """List: samples to be entered into a hash of statistics, seconds each."""
+        return f"{self.own}pending:{statistics}"
 
     def fence(self, lane: str) -> str:
         """Hash: the sequence number of a connection's last transaction."""

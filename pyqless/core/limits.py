@@ -46,11 +46,15 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
     def begin(tx: Transaction) -> Transition[T]:
         steps = transition(tx)
         batch = next(steps)
-        reads = (*batch.reads, Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue)))
-        *replies, texts, waiting = yield batch._replace(reads=reads)
+        setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
+        *replies, texts, waiting = yield batch._replace(reads=(*batch.reads, setting, size))
         raise_first([texts, waiting])
         _require_room(queue, waiting, min(limit, Settings(names, texts).number(*names, math.inf)))
-        return (yield from _resumed(steps, replies))
+        value = yield from _resumed(steps, replies)
+        if tx.ahead is not None:
+            topic, guarded, free = tx.ahead
+            tx.foresee(topic, *guarded, setting, free=(*free, size))
+        return value
 
     return begin
 

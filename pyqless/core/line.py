@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyqless.core import spawning
+from pyqless.core import busyness, spawning
 from pyqless.core.candidates import (
     Candidate,
     Found,
@@ -21,6 +21,7 @@ from pyqless.core.effects import Command, Replies, Transition
 from pyqless.core.locks import Expired, expire
 from pyqless.core.places import promote
 from pyqless.core.settings import Settings
+from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import CorruptedJob, DanglingEntry, StoreCorrupted
 
@@ -45,6 +46,8 @@ class Line:
         self.number = number
         self.settings = settings
         self.shows = shows
+        #: the job that goes next if those wanted are handed out
+        self.runner_up: str | None = None
         #: whether damaged entries stood in the way of others
         self.obstructed = False
         self._heads = Heads([], [], [], [])
@@ -53,42 +56,58 @@ class Line:
         self._failed: set[str] = set()
 
     def load(
-        self, reads: tuple[Command, ...], replies: Replies, also: tuple[Command, ...] = ()
-    ) -> Transition[Replies]:
+        self, reads: tuple[Command, ...], replies: Replies, sampler: Sampler | None = None
+    ) -> Transition[None]:
         """
         Guard and read all that stands in the heads of the queue's sets.
 
         Args:
             reads: those of the heads, and their replies.
-            also: further reads, guarded with the rest.
-
-        Returns:
-            the replies to ``also``, or the faults in their places.
+            sampler: begins with what it has to read.
 
         Raises:
             Stale: something has moved since the heads were read.
         """
         keys, queue = self.tx.keys, self.queue
-        heads = self._heads = Heads.of(replies, self.tx.now).first(self.number)
+        heads = self._heads = self._chosen(Heads.of(replies, self.tx.now))
         sets = (keys.locks(queue), keys.recur(queue), keys.scheduled(queue), keys.work(queue))
-        rows = [keys.recurring_job(jid) for jid, _ in heads.recurring]
+        rows = [("HGETALL", keys.recurring_job(jid)) for jid, _ in heads.recurring]
         jobs = (heads.expired, heads.scheduled, heads.work)
         # fewer than wanted are handed out only if nothing comes in between
         short = self.number < 0 or sum(map(len, jobs)) < self.number
         again = reads if short else ()
-        self._found, extra = yield from load(
+        samples = sampler.guarded() if sampler else ()
+        self._found, also, beside = yield from load(
             self.tx,
             (jid for head in jobs for jid, _ in head),
             places=[
                 Place(key, *entry) for key, head in zip(sets, heads, strict=True) for entry in head
             ],
-            also=(*also, *(("HGETALL", row) for row in rows), *again),
+            also=(*samples, *rows, *again),
+            beside=sampler.free() if sampler else (),
             last=not heads.recurring,
         )
-        if extra[len(also) + len(rows) :] != replies[: len(again)]:
+        due = len(samples) + len(rows)
+        if also[due:] != replies[: len(again)]:
             raise Stale
-        self._recurring = extra[len(also) : len(also) + len(rows)]
-        return extra[: len(also)]
+        self._recurring = also[len(samples) : due]
+        if sampler:
+            sampler.take(also[: len(samples)] + beside)
+
+    def _chosen(self, heads: Heads) -> Heads:
+        """As many of each as may be handed out; of the waiting ones those that few others will want."""
+        work, number = heads.work, self.number
+        if 0 < number < len(work):
+            self.runner_up = work[number][0]
+            work = work[self._passed_over(work) :]
+        return heads._replace(work=work).first(number)
+
+    def _passed_over(self, work: Scored) -> int:
+        """How many of the waiting jobs are left to others, at random; none in a quiet queue."""
+        if busyness.spread(self.tx, self.queue) == 1:
+            return 0
+        level = len(busyness.level(work))
+        return int(self.tx.chance * (level - self.number + 1)) if level > self.number else 0
 
     @property
     def expired(self) -> int:
@@ -157,7 +176,7 @@ class Line:
     def _look_up(self, entries: Scored) -> Transition[None]:
         unseen = [jid for jid, _ in entries if jid not in self._found]
         if unseen:
-            more, _ = yield from load(self.tx, unseen)
+            more, _, _ = yield from load(self.tx, unseen)
             self._found |= more
 
     def _promoted(self, scheduled: Scored) -> dict[str, float]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from enum import Enum, auto
 
-from pyqless.core import failures, lua, places, records, statistics
+from pyqless.core import failures, foreseeing, lua, places, records, statistics
 from pyqless.core.effects import Transition
 from pyqless.core.messages import lock_lost, publish_event, publish_log
 from pyqless.core.ownership import HEARTBEAT, require_lock
@@ -57,6 +57,7 @@ def heartbeat(tx: Transaction, jid: str, worker: str, data: str | None = None) -
     job.set("expires", lua.argument(expires), "worker", worker)
     tx.zadd(keys.workers, tx.now, worker)
     hold(job, job.text("queue"), worker, expires)
+    foreseeing.completion(tx, jid, queue)
     return expires
 
 

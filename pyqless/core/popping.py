@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from pyqless.core import lua
+from pyqless.core import busyness, lua
 from pyqless.core.candidates import Candidate, head_reads
-from pyqless.core.effects import Continue, Transition
+from pyqless.core.effects import Continue, FollowedBy, Transition
+from pyqless.core.foreseeing import completion, note_next, pop_opening, pop_settings
 from pyqless.core.line import Line
 from pyqless.core.locks import hold
 from pyqless.core.messages import publish_event
@@ -19,7 +20,9 @@ from pyqless.errors import InvalidSetting
 __all__ = ["peek", "pop"]
 
 
-def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[list[Job] | Continue]:
+def pop(
+    tx: Transaction, queue: str, worker: str, count: float
+) -> Transition[list[Job] | Continue | FollowedBy]:
     """
     Hand jobs to a worker.
 
@@ -33,41 +36,36 @@ def pop(tx: Transaction, queue: str, worker: str, count: float) -> Transition[li
         list: the jobs as they are now; one that stands in two places comes twice, as from the core.
         Fewer than there are come only where damaged entries stood in the way.
     """
-    keys = tx.keys
-    names = (
-        *Settings.heartbeat_names(queue),
-        f"{queue}-max-concurrency",
-        "grace-period",
-        "max-job-history",
-    )
-    reads = head_reads(keys, queue, count)
-    texts, paused, *replies = yield from tx.read(
-        Settings.read(keys, names),
-        ("SISMEMBER", keys.paused, queue),
-        free=reads,
-    )
+    busyness.notice(tx, queue)
+    names = pop_settings(queue)
+    reads = head_reads(tx.keys, queue, count, busyness.spread(tx, queue))
+    texts, paused, *replies = yield from tx.read(*pop_opening(tx.keys, queue), free=reads)
     settings = Settings(names, texts)
     expires = tx.now + settings.heartbeat(queue)
     if paused:
         return []
     number = yield from _allowed(tx, queue, settings, count)
     if number == 0:
-        tx.zadd(keys.workers, tx.now, worker)
+        tx.zadd(tx.keys.workers, tx.now, worker)
         return []
     line = Line(tx, queue, number, settings)
-    sampled = Sampler.key(keys, "wait", tx.now, queue)
-    (summary,) = yield from line.load(reads, replies, also=(Sampler.read(sampled),))
-    tx.zadd(keys.workers, tx.now, worker)
+    sampler = Sampler.of(tx, "wait", queue)
+    yield from line.load(reads, replies, sampler)
+    tx.zadd(tx.keys.workers, tx.now, worker)
     handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
         return Continue(lambda tx: _pop_again(tx, queue, worker, count))
-    sampler = Sampler(tx, sampled, summary)
     for candidate in handed:
         _hand_out(candidate, queue, worker, expires, settings, sampler)
     if handed:
-        tx.zrem(keys.work(queue), *(candidate.job.jid for candidate in handed))
-    return [candidate.view() for candidate in handed]
+        tx.zrem(tx.keys.work(queue), *(candidate.job.jid for candidate in handed))
+    note_next(tx, queue, line.runner_up)
+    if len(handed) == 1:
+        completion(tx, handed[0].job.jid, queue)
+    jobs = [candidate.view() for candidate in handed]
+    rest = sampler.housekeeping()
+    return FollowedBy(jobs, rest) if rest is not None and jobs else jobs
 
 
 def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[int]:
@@ -84,7 +82,7 @@ def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> T
 
 def _pop_again(
     tx: Transaction, queue: str, worker: str, count: float
-) -> Transition[list[Job] | Continue]:
+) -> Transition[list[Job] | Continue | FollowedBy]:
     """Go on behind what was in the way; this call has changed things, so a bad setting is left to the next to tell."""
     try:
         return (yield from pop(tx, queue, worker, count))

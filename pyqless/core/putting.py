@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyqless.core import failures, lua, places, records, statistics, tags
+from pyqless.core import failures, foreseeing, lua, places, records, statistics, tags
 from pyqless.core.dependencies import state_reads, wait_for
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Tags, names_of
@@ -17,7 +17,7 @@ from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidArgument
 
-__all__ = ["JobSpec", "put", "requeue"]
+__all__ = ["JobSpec", "put", "put_new", "requeue"]
 
 _SETTINGS = ("max-job-history",)
 
@@ -66,6 +66,29 @@ def put(tx: Transaction, worker: str, queue: str, jid: str, spec: JobSpec) -> Tr
         InvalidArgument: the jid has an ending that the keys of other jobs have.
     """
     return (yield from _put(tx, worker, queue, jid, spec))
+
+
+def put_new(tx: Transaction, worker: str, queue: str, jid: str, spec: JobSpec) -> Transition[str]:
+    """
+    Put a job under a jid that was made at random for this call.
+
+    Nothing can be there yet, and nobody can track it, so nothing has to be read.
+
+    Args:
+        spec: without ``depends``.
+
+    Returns:
+        str: the jid.
+    """
+    yield from tx.read(last=True)
+    job = StoredJob(tx, jid, {})
+    kept = _kept(spec, job)
+    _replace(job, worker, queue, 0)
+    _write(job, queue, spec, kept)
+    _place(job, queue, spec.delay, kept.priority, waits=False)
+    tx.zadd_new(tx.keys.queues, tx.now, queue)
+    foreseeing.next_pop(tx, queue, put=None if spec.delay > 0 else jid)
+    return jid
 
 
 def _put(

@@ -57,7 +57,7 @@ def spawn(
             set_aside(tx, queue, place, fault)
     if not runs:
         return {}
-    found, _ = yield from load(tx, [run.jid for run in runs])
+    found, _, _ = yield from load(tx, [run.jid for run in runs])
     return {run.jid: _make(tx, queue, run, found[run.jid], settings) for run in runs}
 
 

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
-from pyqless.core import lua
-from pyqless.core.effects import Command, Transition
-from pyqless.core.keys import Keys
+from pyqless.core import busyness, lua
+from pyqless.core.effects import Command, Continue, Factory, Replies, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["Sampler", "Statistics", "Times", "count", "day_of", "stats"]
+__all__ = ["Sampler", "Statistics", "Times", "count", "day_of", "fold", "stats"]
 
 #: the histogram's bins in the order of ``stats``: 60 seconds, 59 minutes, 23 hours, 6 days
 BINS = (
@@ -59,30 +61,87 @@ def count(tx: Transaction, queue: str, moment: float, **increments: int) -> None
         tx.hincrby(key, field, increment)
 
 
+#: how many deferred samples a transaction takes up beside its own
+_SOME: Final = 64
+
+
 class Sampler:
-    """Adds samples to the times of one queue and day, each reading what the one before wrote."""
+    """
+    Adds samples to the times of one queue and day.
 
-    __slots__ = ("_key", "_summary", "_tx")
+    Mean and variance are read, and written anew: where many workers do that at once, all but one of them
+    do it in vain. So a queue that is busy has its samples deferred, to a list to which they only append;
+    the next quiet transaction enters them, and whoever looks at the statistics counts them in.
 
-    def __init__(
-        self, tx: Transaction, key: str, summary: list[str | None] | StoreCorrupted
-    ) -> None:
+    Args:
+        key: the hash.
+        defers: whether samples are deferred.
+    """
+
+    __slots__ = ("_deferred", "_key", "_pending", "_summary", "_tx", "defers")
+
+    def __init__(self, tx: Transaction, key: str, *, defers: bool = False) -> None:
         self._tx = tx
         self._key = key
-        self._summary = summary
+        self._pending = tx.keys.pending(key)
+        self._summary: list[str | None] | StoreCorrupted = []
+        self._deferred: list[str] = []
+        self.defers = defers
 
-    @staticmethod
-    def key(keys: Keys, kind: str, now: float, queue: str) -> str:
-        """The hash of today's times of a kind, ``wait`` or ``run``; to be guarded."""
-        return keys.statistics(kind, day_of(now), queue)
+    @classmethod
+    def of(cls, tx: Transaction, kind: str, queue: str) -> Sampler:
+        """The sampler of today's times of a kind, ``wait`` or ``run``, in a queue."""
+        key = tx.keys.statistics(kind, day_of(tx.now), queue)
+        return cls(tx, key, defers=busyness.is_busy(tx, queue))
 
-    @staticmethod
-    def read(key: str) -> Command:
-        """The read whose reply the constructor wants."""
-        return ("HMGET", key, "total", "mean", "vk")
+    def guarded(self) -> tuple[Command, ...]:
+        """What has to be read, and guarded, before samples are added."""
+        return () if self.defers else (("HMGET", self._key, "total", "mean", "vk"),)
+
+    def free(self) -> tuple[Command, ...]:
+        """What has to be read besides; who removes from it changes what is guarded."""
+        return () if self.defers else (("LRANGE", self._pending, 0, _SOME - 1),)
+
+    def take(self, replies: Replies) -> Replies:
+        """
+        Begin with what was read.
+
+        Args:
+            replies: those to ``guarded`` first, those to ``free`` last.
+
+        Returns:
+            what stands in between.
+        """
+        if self.defers:
+            return replies
+        self._summary, *others, deferred = replies
+        self._deferred = [] if isinstance(deferred, StoreCorrupted) else deferred
+        return others
 
     def add(self, seconds: float) -> None:
         """Add a sample; where the store holds no statistics, report it and leave the sample out."""
+        if self.defers:
+            self._tx.rpush(self._pending, repr(seconds))
+            self._tx.sadd(self._tx.keys.pendings, self._key)
+            return
+        self.catch_up()
+        self._try(seconds)
+
+    def housekeeping(self) -> Factory[None] | None:
+        """What is to follow, now and then, so that deferred samples do not pile up."""
+        if self.defers and busyness.seldom(self._tx, self._pending, _SOME // 2):
+            return partial(_fold_some, key=self._key)
+        return None
+
+    def catch_up(self) -> None:
+        """Enter what others have deferred."""
+        deferred, self._deferred = self._deferred, []
+        for text in deferred:
+            self._try(lua.to_number(text) or 0.0)
+        if deferred:
+            self._tx.ltrim(self._pending, len(deferred), -1)
+
+    def _try(self, seconds: float) -> None:
         try:
             summary = self._with(seconds)
         except StoreCorrupted as fault:
@@ -107,9 +166,7 @@ class Sampler:
         if total is None or mean is None or vk is None or total == -1:
             message = f"{self._key} holds no statistics: {summary!r}"
             raise StoreCorrupted(message, argument=self._key, value=summary)
-        total += 1
-        new_mean = mean + (sample - mean) / total
-        return total, new_mean, vk + (sample - new_mean) * (sample - mean)
+        return _welford(total, mean, vk, sample)
 
 
 def _bin(seconds: float) -> str:
@@ -120,24 +177,69 @@ def _bin(seconds: float) -> str:
     return "d" + lua.concat(whole // 86400)
 
 
+def fold(tx: Transaction) -> Transition[Continue | None]:
+    """Enter all samples that are still deferred."""
+    (names,) = yield from tx.snapshot(("SMEMBERS", tx.keys.pendings))
+    return Continue(partial(_fold, names=sorted(names))) if names else None
+
+
+def _fold(tx: Transaction, names: list[str]) -> Transition[Continue | None]:
+    """Enter some of the first hash's, then go on."""
+    sampler = Sampler(tx, names[0])
+    length = ("LLEN", tx.keys.pending(names[0]))
+    summary, size, deferred = yield from tx.read(
+        *sampler.guarded(), length, free=sampler.free(), last=True, tolerant=True
+    )
+    sampler.take([summary, deferred])
+    sampler.catch_up()
+    is_done = not size or isinstance(size, StoreCorrupted) or size <= _SOME
+    if is_done:
+        tx.srem(tx.keys.pendings, names[0])
+    rest = names[1:] if is_done else names
+    return Continue(partial(_fold, names=rest)) if rest else None
+
+
+def _fold_some(tx: Transaction, key: str) -> Transition[None]:
+    """Enter some of a hash's, beside others that go on to defer."""
+    sampler = Sampler(tx, key)
+    summary, deferred = yield from tx.read(
+        *sampler.guarded(), free=sampler.free(), last=True, tolerant=True
+    )
+    sampler.take([summary, deferred])
+    sampler.catch_up()
+
+
 def stats(tx: Transaction, queue: str, date: float) -> Transition[Statistics]:
-    """A queue's statistics of the day that a moment lies in."""
+    """A queue's statistics of the day that a moment lies in, deferred samples included."""
     keys = tx.keys
     day = day_of(date)
     times = [keys.statistics(kind, day, queue) for kind in ("wait", "run")]
     counts, *rest = yield from tx.snapshot(
         ("HMGET", keys.statistics("stats", day, queue), "retries", "failed", "failures"),
         *(("HMGET", key, "total", "mean", "vk", *BINS) for key in times),
+        *(("LRANGE", keys.pending(key), 0, -1) for key in times),
     )
-    wait, run = (_times(reply) for reply in rest)
+    wait, run = map(_times, rest[:2], rest[2:])
     retries, failed, failures = (_number(text) for text in counts)
     return Statistics(retries, failed, failures, wait, run)
 
 
-def _times(texts: list[str | None]) -> Times:
-    total, mean, vk, *histogram = (_number(text) for text in texts)
+def _times(texts: list[str | None], deferred: Iterable[str]) -> Times:
+    total, mean, vk, *counts = (_number(text) for text in texts)
+    histogram = dict(zip(BINS, counts, strict=True))
+    for sample in map(_number, deferred):
+        total, mean, vk = _welford(total, mean, vk, sample)
+        if (name := _bin(sample)) in histogram:
+            histogram[name] += 1
     std = math.sqrt(vk / (total - 1)) if total > 1 and vk > 0 else 0.0
-    return Times(total, mean, std, histogram)
+    return Times(total, mean, std, list(histogram.values()))
+
+
+def _welford(total: float, mean: float, vk: float, sample: float) -> tuple[float, float, float]:
+    """Mean and squares of distances with one more sample, in the core's order of operations."""
+    total += 1
+    new_mean = mean + (sample - mean) / total
+    return total, new_mean, vk + (sample - new_mean) * (sample - mean)
 
 
 def _number(text: str | None) -> float:

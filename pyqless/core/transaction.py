@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from pyqless.core.effects import Batch, Command, Replies
+from pyqless.core.effects import Ahead, Batch, Command, Replies
 from pyqless.core.keys import Keys
 from pyqless.core.keyspace import READS, WRITES, Image, WrongType, image_of
 from pyqless.errors import StoreCorrupted
@@ -42,15 +42,41 @@ class Transaction:
     Args:
         now: the moment of the call, Unix time in seconds; finite.
         keys: the key map of the namespace.
-        attempt: how many attempts at the transition have failed before this one.
+        attempt: how many attempts at the transition have met a conflict before this one.
+        memory: what earlier transitions of the same storage have noted for later ones: hints, no facts;
+            None where nobody can come between.
+        chance: from 0 up to 1, by which a rule may choose among equals.
     """
 
-    __slots__ = ("_images", "attempt", "blind", "changed", "keys", "now", "reports", "writes")
+    __slots__ = (
+        "_images",
+        "ahead",
+        "attempt",
+        "blind",
+        "chance",
+        "changed",
+        "keys",
+        "memory",
+        "now",
+        "reports",
+        "writes",
+    )
 
-    def __init__(self, now: float, keys: Keys, attempt: int = 0) -> None:
+    def __init__(
+        self,
+        now: float,
+        keys: Keys,
+        attempt: int = 0,
+        memory: dict[Any, Any] | None = None,
+        chance: float = 0.0,
+    ) -> None:
         self.now = now
+        self.chance = chance
         self.keys = keys
         self.attempt = attempt
+        self.memory = memory
+        #: what the next transition will probably read
+        self.ahead: Ahead | None = None
         #: staged writes and messages, in order
         self.writes: list[Command] = []
         #: those of keys that have no image, and what the images of the others have become:
@@ -105,6 +131,15 @@ class Transaction:
         if not tolerant:
             raise_first(replies)
         return replies
+
+    def foresee(self, topic: str, *guarded: Command, free: Sequence[Command] = ()) -> None:
+        """
+        Name what the next transition on the same connection will probably read; the last word counts.
+
+        Args:
+            topic, guarded, free: see ``Ahead``.
+        """
+        self.ahead = Ahead(topic, guarded, free)
 
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool

@@ -90,6 +90,8 @@ class Described:
         self.keys = Keys(namespace)
         self.clock = clock
         self.metrics = Metrics()
+        #: hints that transitions leave for later ones
+        self.memory: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url} namespace={self.keys.namespace!r}>"

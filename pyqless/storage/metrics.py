@@ -24,5 +24,8 @@ class Metrics:
     recoveries: int = 0
     #: batches that came after one that was announced as the last
     reopenings: int = 0
+    #: attempts that began with what was read ahead, and those of them that had to be begun afresh
+    guesses: int = 0
+    misguesses: int = 0
     #: round trips to the store
     trips: int = 0

@@ -58,7 +58,7 @@ def history(url: str, jid: str = "J") -> list[str]:
 # -- the server ends the connection, or is stopped --------------------------------------------------
 
 
-@pytest.mark.parametrize("packet", range(1, 10))
+@pytest.mark.parametrize("packet", range(1, 8))
 def test_client_kill_behind_each_packet(redis_server: Server, redis_url: str, packet: int) -> None:
     sent = 0
 

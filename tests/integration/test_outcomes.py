@@ -290,7 +290,8 @@ def at_commit(
 
 
 def is_commit(data: bytes) -> bool:
-    return data.endswith(b"EXEC\r\n") and b"MULTI" not in data
+    before, exec_, _ = data.partition(b"$4\r\nEXEC\r\n")
+    return bool(exec_) and b"MULTI" not in before
 
 
 def test_a_fence_that_is_gone(
@@ -390,7 +391,7 @@ class Chaos:
         self._proxy.choose = self._choose
 
     def _choose(self, direction: Direction, data: bytes) -> Fault | None:
-        if direction == "reply" or not data.endswith(b"EXEC\r\n") or self._random.random() > 0.2:
+        if direction == "reply" or not is_commit(data) or self._random.random() > 0.2:
             return None
         kind = self._random.choice(["dropped", "unanswered", "torn", "parked", "late"])
         with self._lock:

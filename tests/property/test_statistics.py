@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from pyqless.core.effects import Transition
-from pyqless.core.statistics import BINS, Sampler, Times, stats
+from pyqless.core.statistics import BINS, Sampler, Times, day_of, fold, stats
 from pyqless.core.transaction import Transaction
 from pyqless.storage import Storage, open_storage
 from tests.property.strategies import START, runs_of_times, times_taken
@@ -28,10 +28,10 @@ def sampled(storage: Storage, *runs: Iterable[float]) -> Times:
     return storage.run(lambda tx: stats(tx, "q", START), START).wait
 
 
-def add(tx: Transaction, times: Iterable[float]) -> Transition[None]:
-    key = Sampler.key(tx.keys, "wait", tx.now, "q")
-    (summary,) = yield from tx.read(Sampler.read(key))
-    sampler = Sampler(tx, key, summary)
+def add(tx: Transaction, times: Iterable[float], *, defers: bool = False) -> Transition[None]:
+    key = tx.keys.statistics("wait", day_of(tx.now), "q")
+    sampler = Sampler(tx, key, defers=defers)
+    sampler.take((yield from tx.read(*sampler.guarded(), free=sampler.free())))
     for seconds in times:
         sampler.add(seconds)
 
@@ -71,3 +71,33 @@ def test_transactions_go_on_where_others_ended(runs: list[list[float]]) -> None:
     with open_storage("memory://") as one, open_storage("memory://") as many:
         assert sampled(many, *runs) == sampled(one, chain(*runs))
         assert many.dump() == one.dump()
+
+
+@given(runs=runs_of_times())
+def test_deferred_samples_are_counted_at_once_and_entered_later(runs: list[list[float]]) -> None:
+    with open_storage("memory://") as one, open_storage("memory://") as other:
+        expected = sampled(one, chain(*runs))
+        for run in runs:
+            other.run(partial(add, times=run, defers=True), START)
+        assert other.dump() == {}
+        assert sampled(other) == expected
+        other.run(fold, START)
+        assert other.dump() == one.dump()
+
+
+@given(runs=runs_of_times())
+def test_a_quiet_transaction_enters_what_was_deferred(runs: list[list[float]]) -> None:
+    with open_storage("memory://") as one, open_storage("memory://") as other:
+        other.run(partial(add, times=chain(*runs), defers=True), START)
+        while other.run(pending, START):
+            other.run(partial(add, times=[1.0]), START)
+            one.run(partial(add, times=[1.0]), START)
+        total = sampled(other).count
+        assert total == sampled(one).count + sum(map(len, runs))
+        assert sampled(other).histogram[1] == sampled(one, chain(*runs)).histogram[1]
+
+
+def pending(tx: Transaction) -> Transition[int]:
+    key = tx.keys.pending(tx.keys.statistics("wait", day_of(tx.now), "q"))
+    (length,) = yield from tx.snapshot(("LLEN", key))
+    return int(length)

@@ -41,6 +41,7 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
         given: its options; None where none is given.
     """
     chosen = options.merged(klass, data, given)
+    is_new = not (chosen["jid"] or chosen["unique"] or chosen["depends"])
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
     jid, conflict = _identity(chosen, name, text)
@@ -49,7 +50,7 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
     worker = queue.client.worker_name
     whose: dict[str, Any] = {"worker": worker, "queue": queue.name, "jid": jid, "spec": spec}
     transition: Factory[str] = (
-        partial(putting.put, **whose)
+        partial(putting.put_new if is_new else putting.put, **whose)
         if conflict == "replace"
         else _giving(jid, partial(put_unless_taken, **whose, on_conflict=conflict))
     )
@@ -115,6 +116,7 @@ def recur(
         given: its options; None where none is given.
     """
     chosen = options.merged(klass, data, given)
+    is_new = not (chosen["jid"] or chosen["unique"] or chosen["depends"])
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
     jid, conflict = _identity(chosen, name, text)

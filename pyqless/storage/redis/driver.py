@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies
+from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies, Transition
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
 from pyqless.storage.base import Described, logger
+from pyqless.storage.redis.foresight import Foresight, Unconfirmed
 from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.outcomes import Kind, Outcome
 from pyqless.storage.redis.policy import Policy
@@ -54,14 +55,15 @@ def _until_done(
     storage: Described, policy: Policy, lane: Lane, transition: Factory[Any], now: float | None
 ) -> Steps[_Done]:
     """Try until an attempt is committed."""
-    for number, seconds in enumerate(policy.pauses()):
-        moment = storage.clock() if now is None else now
-        attempt = _Attempt(storage, lane, Transaction(moment, storage.keys, number))
+    conflicts = 0
+    for number, seconds in enumerate(policy.pauses(), 1):
+        attempt = _Attempt(storage, lane, now, conflicts)
         storage.metrics.attempts += 1
         try:
             value = yield from attempt.run(transition)
         except Stale as conflict:
             storage.metrics.conflicts += 1
+            conflicts += 1
             failure: Exception = conflict
         except LinkLost as lost:
             failure = lost
@@ -72,22 +74,34 @@ def _until_done(
             failure = unavailable
         else:
             storage.committed(attempt.tx)
-            return _Done(value, moment)
+            return _Done(value, attempt.tx.now)
         yield Pause(seconds)
     if isinstance(failure, Stale):
-        failure = yield from attempt.conflict(number + 1)
+        failure = yield from attempt.conflict(number)
     elif isinstance(failure, LinkLost):
         failure = StoreUnavailable(f"the connection keeps breaking: {failure}")
     raise failure
 
 
 class _Attempt:
-    """One attempt at a transition."""
+    """One attempt at a transition; begun twice where what was read ahead turns out to be of no use."""
 
-    def __init__(self, storage: Described, lane: Lane, tx: Transaction) -> None:
-        self.tx = tx
+    def __init__(self, storage: Described, lane: Lane, now: float | None, number: int) -> None:
         self._storage = storage
         self._lane = lane
+        self._now = now
+        self._number = number
+        self._begin()
+
+    def _begin(self, foresight: Foresight | None = None) -> None:
+        storage, moment = self._storage, self._now
+        moment = storage.clock() if moment is None else moment
+        chance = self._lane.policy.chance()
+        self.tx = Transaction(moment, storage.keys, self._number, storage.memory, chance)
+        self._foresight = foresight
+        #: whether the guards of what was read ahead stand, and whether the transition was answered with it
+        self._stands = foresight is not None
+        self._guessed = False
         self._batches = 0
         self._guards: list[str] = []
         #: what was read of guarded keys, as the server sent it
@@ -101,21 +115,58 @@ class _Attempt:
             Stale: others have changed what it had read.
             LinkLost: the connection broke, and nothing was changed.
         """
+        foresight = self._lane.take_foresight()
+        if foresight is None:
+            return (yield from self._run(transition))
+        self._begin(foresight)
+        try:
+            value = yield from self._run(transition)
+        except (Stale, Unconfirmed):
+            if not self._stands:
+                raise
+            self._storage.metrics.misguesses += 1
+            self._lane.trust.wrong(foresight.topic)
+            self._begin()
+            return (yield from self._run(transition))
+        if self._guessed:
+            self._lane.trust.right(foresight.topic)
+        else:
+            self._lane.trust.unused(foresight.topic)
+        return value
+
+    def _run(self, transition: Factory[Any]) -> Steps[Any]:
         steps = transition(self.tx)
         try:
             batch = next(steps)
             while True:
                 replies = yield from self._read(batch)
-                batch = steps.send(replies)
+                batch = self._send(steps, replies)
         except StopIteration as end:
             value = end.value
+        if self._stands and self._guessed and not self.tx.writes:
+            raise Unconfirmed
         yield from self._commit()
         return value
+
+    def _send(self, steps: Transition[Any], replies: Replies) -> Batch:
+        """Hand replies to the transition; no error rests on what was read ahead."""
+        try:
+            return steps.send(replies)
+        except (QlessError, Stale):
+            if self._stands:
+                raise Unconfirmed from None
+            raise
 
     # -- reading ----------------------------------------------------------------------------
 
     def _read(self, batch: Batch) -> Steps[Replies]:
         self._batches += 1
+        if not (batch.reads or self._guards) and self._lane.is_open():
+            return []
+        if self._foresight is not None:
+            if self._foresight.answers(batch) and not batch.snapshot:
+                return self._known(self._foresight, batch)
+            self._foresight, self._stands = None, False
         if batch.snapshot:
             raw = yield from self._snapshot(tuple(batch.reads))
         elif self._guards and self._lane.state is State.QUEUEING:
@@ -123,6 +174,19 @@ class _Attempt:
         else:
             raw = yield from self._read_on(batch)
         return [reply_of(read, reply) for read, reply in zip(batch.reads, raw, strict=True)]
+
+    def _known(self, foresight: Foresight, batch: Batch) -> Replies:
+        """Answer with what was read ahead."""
+        if not self._guessed:
+            self._guessed = True
+            self._storage.metrics.guesses += 1
+            self._guards += self._lane.fence, *foresight.keys
+            self._seen += [
+                (read, reply)
+                for read, reply in foresight.replies.items()
+                if read[1] in foresight.keys
+            ]
+        return [reply_of(read, foresight.replies[read]) for read in batch.reads]
 
     def _snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
         """Read at one instant; a single command is one by itself."""
@@ -197,13 +261,13 @@ class _Attempt:
         if not writes and (self._batches < 2 or not self._guards):
             # what one batch of guarded reads saw needs no confirmation, a snapshot even less
             return
-        if lane.state is not State.QUEUEING or not self._guards:
+        if lane.state is not State.QUEUEING or not (self._guards or lane.is_open()):
             guard = () if self._guards else (*lane.leave(), ("WATCH", lane.fence))
             control: tuple[Command, ...] = (*guard, ("MULTI",))
             replies = yield from lane.exchange(*control)
             lane.state = State.QUEUEING
             yield from lane.require_ok(control, replies)
-        outcome = yield from (lane.commit(writes) if writes else lane.execute(()))
+        outcome = yield from (lane.commit(writes, self.tx.ahead) if writes else lane.execute(()))
         if outcome.kind is Kind.UNKNOWN and writes:
             if (yield from lane.recover()):
                 return

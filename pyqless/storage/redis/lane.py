@@ -11,13 +11,15 @@ succeed, and tells which transaction was the last.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any
 
-from pyqless.core.effects import Command
+from pyqless.core.effects import Ahead, Command
 from pyqless.core.keys import Keys
 from pyqless.errors import OutcomeUnknown, StorageError, StoreUnavailable
 from pyqless.storage.metrics import Metrics
+from pyqless.storage.redis.foresight import Foresight, Trust
 from pyqless.storage.redis.outcomes import Kind, Outcome
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError, fault_of
@@ -30,6 +32,9 @@ FENCE_LIFE = 86400
 
 #: seconds after which the next transaction puts off its fence's expiry
 _EXTEND_AFTER = 3600.0
+
+#: seconds after which a commit that was opened ahead is of no use
+_STALE_AFTER = 60.0
 
 
 class State(Enum):
@@ -60,7 +65,7 @@ class Lane:
         self.state = State.CLOSED
         #: the store has been reached at least once
         self.has_answered = False
-        self._policy = policy
+        self.policy = policy
         self._metrics = metrics
         #: the number of the last transaction that was sent, and of the last one known to be committed
         self._sent = 0
@@ -69,6 +74,10 @@ class Lane:
         self._extend_at = policy.monotonic()
         #: a commit has succeeded on this connection
         self._has_written = False
+        #: when a commit was opened ahead, on the policy's clock, and what was read with that
+        self._opened_at = 0.0
+        self._foresight: Foresight | None = None
+        self.trust = Trust()
 
     # -- exchanges --------------------------------------------------------------------------
 
@@ -94,7 +103,7 @@ class Lane:
 
     def close(self) -> Steps[None]:
         """Close the connection, and with it whatever state the server has it in."""
-        self.state = State.CLOSED
+        self.state, self._foresight = State.CLOSED, None
         yield Close()
 
     def leave(self) -> tuple[Command, ...]:
@@ -120,28 +129,31 @@ class Lane:
     # -- EXEC -------------------------------------------------------------------------------
 
     def execute(
-        self, body: tuple[Command, ...], before: tuple[Command, ...] = ()
+        self,
+        body: tuple[Command, ...],
+        before: tuple[Command, ...] = (),
+        behind: tuple[Command, ...] = (),
     ) -> Steps[Outcome]:
         """
         Send commands and EXEC, and name the outcome: the only place that sends EXEC.
 
         Args:
             body: what is queued.
-            before: what stands before it in the packet.
+            before, behind: what stands around it in the packet.
         """
         packet = (*before, *body, ("EXEC",))
         try:
-            replies = yield from self.exchange(*packet)
+            replies = yield from self.exchange(*packet, *behind)
         except LinkLost as lost:
             return Outcome(Kind.UNKNOWN if lost.sent else Kind.NOT_SENT, [])
         self.state = State.IDLE
-        results = replies[-1]
+        results, after = replies[len(packet) - 1], replies[len(packet) :]
         if isinstance(results, list):
-            return Outcome(Kind.COMMITTED, results, before=replies[: len(before)])
+            return Outcome(Kind.COMMITTED, results, None, replies[: len(before)], after)
         if results is None:
-            return Outcome(Kind.CONFLICT, [])
+            return Outcome(Kind.CONFLICT, [], after=after)
         yield from self.close()
-        return self._refusal(packet, replies)
+        return self._refusal(packet, replies[: len(packet)])
 
     def _refusal(self, packet: tuple[Command, ...], replies: list[Any]) -> Outcome:
         """What an EXEC means that was answered with neither results nor nil."""
@@ -157,19 +169,55 @@ class Lane:
             return Outcome(Kind.NOT_SENT, [])
         return Outcome(Kind.REFUSED, [], fault)
 
-    def commit(self, writes: list[Command]) -> Steps[Outcome]:
-        """Carry out writes behind a MULTI that the server has acknowledged, and number the transaction."""
+    def commit(self, writes: list[Command], ahead: Ahead | None) -> Steps[Outcome]:
+        """
+        Carry out writes behind a MULTI that the server has acknowledged, and number the transaction.
+
+        Args:
+            ahead: what to read for the next one, if it is worth it.
+        """
         self._sent += 1
         fence: list[Command] = [("HSET", self.fence, "seq", self._sent)]
-        now = self._policy.monotonic()
+        now = self.policy.monotonic()
         if now >= self._extend_at:
             fence.append(("EXPIRE", self.fence, FENCE_LIFE))
-        outcome = yield from self.execute((*writes, *fence))
+        if ahead is not None and ahead.guarded and not self.trust.allows(ahead.topic):
+            ahead = None
+        behind = self._opening(ahead) if ahead is not None else ()
+        outcome = yield from self.execute((*writes, *fence), behind=behind)
         if outcome.kind is Kind.COMMITTED:
             self._committed, self._has_written = self._sent, True
             if len(fence) > 1:
                 self._extend_at = now + _EXTEND_AFTER
+        if ahead is not None and self.state is State.IDLE:
+            yield from self._open(ahead, outcome.after)
         return outcome
+
+    # -- reading ahead ----------------------------------------------------------------------
+
+    def _opening(self, ahead: Ahead) -> tuple[Command, ...]:
+        """The fence comes first: it must be guarded in a packet that is acknowledged before the commit."""
+        guard = ("WATCH", self.fence, *Foresight.keys_of(ahead))
+        return (guard, *ahead.guarded, *ahead.free, ("MULTI",))
+
+    def _open(self, ahead: Ahead, replies: Sequence[Any]) -> Steps[None]:
+        """Note that the next commit is open; whoever would not have it so is told when it is tried again."""
+        if replies[0] != "OK" or replies[-1] != "OK":
+            yield from self.close()
+            return
+        self.state, self._opened_at = State.QUEUEING, self.policy.monotonic()
+        if ahead.guarded:
+            self._foresight = Foresight.of(ahead, replies[1:-1])
+
+    def is_open(self) -> bool:
+        """Whether a commit without further guards can be sent at once."""
+        age = self.policy.monotonic() - self._opened_at
+        return self.state is State.QUEUEING and age < _STALE_AFTER
+
+    def take_foresight(self) -> Foresight | None:
+        """What was read ahead: once, and not when it is old."""
+        foresight, self._foresight = self._foresight, None
+        return foresight if foresight is not None and self.is_open() else None
 
     # -- recovery ---------------------------------------------------------------------------
 
@@ -185,7 +233,7 @@ class Lane:
         """
         self._metrics.recoveries += 1
         reason: object = "it did not answer in time"
-        for seconds in self._policy.patience():
+        for seconds in self.policy.patience():
             try:
                 # the write comes first: what is read behind it is final. Sent twice, it does no harm
                 bumped, number, _ = yield from self.exchange(

@@ -33,5 +33,6 @@ class Outcome(NamedTuple):
     kind: Kind
     replies: list[Any]
     fault: StorageError | None = None
-    #: the replies to what stood before it in the packet
+    #: the replies to what stood before and behind it in the packet
     before: Sequence[Any] = ()
+    after: Sequence[Any] = ()

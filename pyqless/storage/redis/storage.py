@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import redis
 
 from pyqless.core.effects import Factory
+from pyqless.core.statistics import fold
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import Clock, Storage, Subscription
 from pyqless.storage.parts import Part
@@ -149,12 +150,14 @@ class RedisStorage(Storage):
 
     def dump(self) -> dict[str, dict[str, Any]]:
         """See ``Storage.dump``."""
+        self.run(fold)
         return self.run(dumping.dump)
 
     scans_one_instant = False
 
     def scan(self) -> Generator[Part, None, None]:
         """See ``Storage.scan``."""
+        self.run(fold)
         return scanning.scan(self)
 
     def clear(self) -> None:

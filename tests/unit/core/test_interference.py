@@ -136,7 +136,7 @@ def test_after_a_conflict_complete_leaves_old_jobs_to_a_later_transaction() -> N
     keyspace = Keyspace()
     for words in CASES["the completed job that complete has seen too old is put again"].given:
         run(keyspace, words)
-    tx = Transaction(150.0, Keys(), attempt=1)
+    tx = Transaction(150.0, Keys(), attempt=1, memory={})
     steps = call(["complete", "150", "K", "worker", "q", "{}"]).transition(tx)
     batch = next(steps)
     with pytest.raises(StopIteration) as end:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""
+What pop and complete read, and who may foresee that they will.
+
+A worker that takes one job will renew its lock or complete it, and then take the next one; a storage that knows
+what will be read can read it together with the commit before. A wrong guess costs time, and nothing else.
+"""
+
+from __future__ import annotations
+
+from pyqless.core import expiry, records
+from pyqless.core.candidates import head_reads, shown_reads
+from pyqless.core.effects import Command
+from pyqless.core.keys import Keys
+from pyqless.core.settings import Settings
+from pyqless.core.statistics import Sampler
+from pyqless.core.transaction import Transaction
+
+__all__ = [
+    "COMPLETION_SETTINGS",
+    "completion",
+    "completion_reads",
+    "next_pop",
+    "note_next",
+    "pop_opening",
+    "pop_settings",
+]
+
+COMPLETION_SETTINGS = ("max-job-history", *expiry.SETTINGS)
+
+
+def pop_settings(queue: str) -> tuple[str, ...]:
+    """The settings that pop looks at."""
+    return (
+        *Settings.heartbeat_names(queue),
+        f"{queue}-max-concurrency",
+        "grace-period",
+        "max-job-history",
+    )
+
+
+def pop_opening(keys: Keys, queue: str) -> tuple[Command, Command]:
+    """The guarded reads that every pop begins with."""
+    return Settings.read(keys, pop_settings(queue)), ("SISMEMBER", keys.paused, queue)
+
+
+def completion_reads(
+    tx: Transaction, jid: str, sampler: Sampler
+) -> tuple[list[Command], list[Command]]:
+    """What a completion reads, guarded and free."""
+    keys = tx.keys
+    guarded = [
+        *sampler.guarded(),
+        *records.reads(keys, jid),
+        Settings.read(keys, COMPLETION_SETTINGS),
+        ("SMEMBERS", keys.dependents(jid)),
+    ]
+    free: list[Command] = [("ZSCORE", keys.tracked, jid)]
+    if not sampler.defers:
+        free += *expiry.oldest_reads(keys, expiry.FEW), ("ZSCORE", keys.completed, jid)
+    return guarded, [*free, *sampler.free()]
+
+
+def completion(tx: Transaction, jid: str, queue: str) -> None:
+    """Foresee that a job's lock will be renewed, or the job completed."""
+    if tx.memory is None:
+        return
+    guarded, (tracked, *free) = completion_reads(tx, jid, Sampler.of(tx, "run", queue))
+    tx.foresee("job", *guarded, tracked, ("HGETALL", tx.keys.config), free=free)
+
+
+def note_next(tx: Transaction, queue: str, jid: str | None) -> None:
+    """Remember which job of a queue goes next, None for no job, where somebody pops."""
+    if tx.memory is not None:
+        tx.memory["next", queue] = jid
+
+
+def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
+    """
+    Foresee a pop, where pops were seen before.
+
+    Args:
+        put: the job that has just come to wait, and goes next if no other waits.
+    """
+    if tx.memory is None:
+        return
+    jid = tx.memory.get(("next", queue))
+    if jid is None and ("next", queue) in tx.memory:
+        jid = put
+    if jid is None:
+        tx.foresee("nothing")
+        return
+    keys, sampler = tx.keys, Sampler.of(tx, "wait", queue)
+    tx.foresee(
+        "pop:" + queue,
+        *pop_opening(keys, queue),
+        *head_reads(keys, queue, 1),
+        *sampler.guarded(),
+        *records.reads(keys, jid),
+        ("ZSCORE", keys.work(queue), jid),
+        *shown_reads(keys, jid),
+        free=sampler.free(),
+    )
