@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyqless.core.effects import Transition
 from pyqless.core.settings import Settings
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import Stale, Transaction
 
 __all__ = ["WorkerCounts", "WorkerJobs", "counts", "deregister", "jobs"]
 
@@ -85,7 +85,13 @@ def _drop_old(tx: Transaction) -> Transition[list[str]]:
     old = [name for name, moment in seen if 0 <= moment <= oldest]
     if old:
         lists = [keys.worker_jobs(name) for name in old]
-        yield from tx.read(*(("ZCARD", key) for key in lists))
+        replies = yield from tx.read(
+            *(("ZCARD", key) for key in lists),
+            free=[("ZSCORE", keys.workers, name) for name in old],
+        )
+        # one that came back before its list was guarded has jobs in it
+        if any(moment is not None and moment > oldest for moment in replies[len(old) :]):
+            raise Stale
         for key in lists:
             tx.delete(key)
         # judged by the store at the commit, so that a worker that came back stays

@@ -55,8 +55,9 @@ def _until_done(
     storage: Described, policy: Policy, lane: Lane, transition: Factory[Any], now: float | None
 ) -> Steps[_Done]:
     """Try until an attempt is committed."""
-    conflicts = 0
-    for number, seconds in enumerate(policy.pauses(), 1):
+    tries = conflicts = 0
+    for seconds in policy.pauses():
+        tries += 1
         attempt = _Attempt(storage, lane, now, conflicts)
         storage.metrics.attempts += 1
         try:
@@ -77,7 +78,7 @@ def _until_done(
             return _Done(value, attempt.tx.now)
         yield Pause(seconds)
     if isinstance(failure, Stale):
-        failure = yield from attempt.conflict(number)
+        failure = yield from attempt.conflict(tries)
     elif isinstance(failure, LinkLost):
         failure = StoreUnavailable(f"the connection keeps breaking: {failure}")
     raise failure

@@ -145,7 +145,8 @@ class Lane:
         try:
             replies = yield from self.exchange(*packet, *behind)
         except LinkLost as lost:
-            return Outcome(Kind.UNKNOWN if lost.sent else Kind.NOT_SENT, [])
+            # what stands behind EXEC may be all that was not sent
+            return Outcome(Kind.UNKNOWN if lost.sent or behind else Kind.NOT_SENT, [])
         self.state = State.IDLE
         results, after = replies[len(packet) - 1], replies[len(packet) :]
         if isinstance(results, list):

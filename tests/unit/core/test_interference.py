@@ -84,6 +84,13 @@ CASES = {
         ("cancel 107 J",),
         {"waiting": 1, "scheduled": 0},
     ),
+    "the worker that workers has seen silent for long pops": Case(
+        (PUT, "put 101 me other K klass {} 0", "pop 102 other worker 1"),
+        "workers 100000 worker",
+        1,
+        ("pop 99999 q worker 1",),
+        {"jobs": ["J"], "stalled": ["K"]},
+    ),
     "the completed job that complete has seen too old is put again": Case(
         (
             "config.set 90 jobs-history-count 1",
