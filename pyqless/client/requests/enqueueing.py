@@ -116,7 +116,6 @@ def recur(
         given: its options; None where none is given.
     """
     chosen = options.merged(klass, data, given)
-    is_new = not (chosen["jid"] or chosen["unique"] or chosen["depends"])
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
     jid, conflict = _identity(chosen, name, text)
