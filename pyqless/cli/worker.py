@@ -178,6 +178,7 @@ def worker(
         sandbox=sandbox,
         resume=resume,
         listen=listen,
+        renew=None if runner is None else partial(_import_anew, runner),
     )
     url = chosen(url)
     single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
@@ -247,6 +248,12 @@ def _import(named: str) -> Runner:
         text = f"{named} is no pyqless.worker.Runner"
         raise typer.BadParameter(text, param_hint="--runner")
     return found
+
+
+def _import_anew(named: str) -> Runner:
+    _import(named).finder.forget()
+    sys.modules.pop(named.partition(":")[0], None)
+    return _import(named)
 
 
 def _run(blocking: Any) -> ExitCode:

@@ -18,6 +18,7 @@ from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.fetching import AsyncFetcher, Lookout
+from pyqless.worker.leftovers import resume_async
 from pyqless.worker.pulse import Pulse
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
@@ -111,9 +112,10 @@ class AsyncWorker:
     async def _working(self) -> AsyncIterator[None]:
         logger.info("worker %s begins: %s", self.name, self._lookout)
         set_title(f"{self._lookout}")
+        await self._tell(at_first=True)
         if self.settings.resume:
             with quietly():
-                await self._resume()
+                await resume_async(self.client, self.name)
         heart = asyncio.create_task(self._pulse.run(), name="pyqless-heart")
         try:
             yield
@@ -128,7 +130,7 @@ class AsyncWorker:
     async def _turn(self) -> None:
         if self.control.reloads > self._reloads:
             self._reloads = self.control.reloads
-            self.settings.runner.finder.reload()
+            self.settings = self.settings.renewed()
         if not self.control.takes_jobs:
             await asyncio.sleep(SLICE)
             return
@@ -207,14 +209,6 @@ class AsyncWorker:
                 )
             )
 
-    async def _resume(self) -> None:
-        held = await self.client.workers[self.name]
-        for jid in {*held.jobs, *held.stalled}:
-            with quietly():
-                await self.client.storage.run(
-                    partial(releasing.release, jid=jid, worker=self.name, why="resumed")
-                )
-
     # -- orders -------------------------------------------------------------------------------
 
     async def _tick(self) -> None:
@@ -226,8 +220,11 @@ class AsyncWorker:
             self._drops = self.control.drops
             for attempt in list(self._attempts.values()):
                 attempt.stop(StopReason.DROPPED)
+        await self._tell()
+
+    async def _tell(self, *, at_first: bool = False) -> None:
         if (word := self._teller.word()) is not None:
-            with quietly():
+            with quietly(at_first=at_first):
                 await self.client.storage.run(word)
 
 

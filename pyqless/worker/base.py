@@ -80,10 +80,11 @@ class BlockingWorker:
     @contextmanager
     def _working(self) -> Iterator[None]:
         logger.info("worker %s begins: %s", self.name, self.lookout)
-        if self.settings.resume:
-            with suppress(QlessError):  # the store may be away; then the locks expire
-                resume(self.client, self.name)
         try:
+            self._tell(at_first=True)
+            if self.settings.resume:
+                with suppress(QlessError):  # the store may be away; then the locks expire
+                    resume(self.client, self.name)
             yield
         finally:
             self.fetcher.close()
@@ -97,14 +98,14 @@ class BlockingWorker:
         self._tell()
         if self.control.reloads > self._reloads:
             self._reloads = self.control.reloads
-            self.settings.runner.finder.reload()
+            self.settings = self.settings.renewed()
         return self.control.takes_jobs
 
-    def _tell(self) -> None:
+    def _tell(self, *, at_first: bool = False) -> None:
         if self._own_keeper is None:
             return  # whoever keeps the locks tells of this worker, too
         if (word := self._teller.word()) is not None:
-            with quietly():
+            with quietly(at_first=at_first):
                 self.client.storage.run(word)
 
     def _withdraw(self) -> None:

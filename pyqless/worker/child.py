@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple, NoReturn
 
 from pyqless.client import Client
+from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt, Progress
 from pyqless.worker.control import Control
 from pyqless.worker.lifelines import die_with, lead_group
@@ -138,6 +139,8 @@ def live(
             worker = SerialWorker(client, plan.settings, _Link(connection))
             _obey(worker, connection)
             code = worker.run()
+    except QlessError as error:
+        logger.error("child %s ends: %s", name, error)  # noqa: TRY400 - no fault of ours
     except Exception:
         logger.exception("child %s broke", name)
     except SystemExit:

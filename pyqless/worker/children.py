@@ -63,6 +63,8 @@ class Child:
         self.attempts: dict[str, Attempt] = {}
         #: why it was killed, if it was
         self.killed_for: StopReason | None = None
+        #: whether it has come to the end of a job
+        self.has_worked = False
         #: whether it was told to take no more jobs
         self.is_leaving = False
         self.teller: Teller | None = None
@@ -105,6 +107,7 @@ class Child:
                     self._change(self.attempts[jid], message)
                 case Ended(jid=jid) if jid in self.attempts:
                     custody.release(self.attempts.pop(jid))
+                    self.has_worked = True
 
     def _begin(self, message: Began, custody: Custody) -> None:
         attempt = Attempt(

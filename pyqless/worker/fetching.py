@@ -11,7 +11,7 @@ from pyqless.client import AsyncClient, AsyncJob, Client, Job, QueueCounts
 from pyqless.errors import QlessError, RequestError
 from pyqless.worker.control import Control
 from pyqless.worker.reservers import Ordered, Reserver, expand, is_pattern
-from pyqless.worker.waiting import AsyncBell, Backoff, Bell
+from pyqless.worker.waiting import AsyncBell, Backoff, Bell, is_refusal
 
 __all__ = ["AsyncFetcher", "Fetcher", "Lookout"]
 
@@ -60,6 +60,7 @@ class Weather:
 
     def __init__(self) -> None:
         self._backoff = Backoff()
+        self._has_served = False
 
     @property
     def is_fair(self) -> bool:
@@ -67,13 +68,21 @@ class Weather:
         return self._backoff.is_fresh
 
     def clouds(self, error: QlessError) -> float:
-        """A call did not come through: log that, the first time loudly, and give the seconds to wait."""
+        """
+        A call did not come through: log that, the first time loudly, and give the seconds to wait.
+
+        Raises:
+            QlessError: the store refuses us, and has never done otherwise.
+        """
+        if not self._has_served and is_refusal(error):
+            raise error
         log = logger.warning if self.is_fair else logger.debug
         log("no jobs for now, trying again: %s", error)
         return self._backoff.next()
 
     def clears(self) -> None:
         """A call came through."""
+        self._has_served = True
         if not self.is_fair:
             logger.warning("the store is back")
             self._backoff.reset()
@@ -111,6 +120,7 @@ class Fetcher:
 
         Raises:
             RequestError: a name that no store would take.
+            StorageError: the store refuses the first call.
         """
         try:
             jobs = self._pop(count)

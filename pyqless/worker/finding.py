@@ -159,8 +159,18 @@ class Finder:
 
     def reload(self) -> None:
         """Forget the allowed modules that are loaded, so that the next job loads them anew."""
-        for name in [name for name in sys.modules if name != "__main__" and self.allows(name)]:
-            del sys.modules[name]
+        _forget(name for name in list(sys.modules) if self.allows(name))
+
+    def forget(self) -> None:
+        """As ``reload``, and forget the modules of registered functions, too, for whoever registers them anew."""
+        self.reload()
+        _forget(function.__module__ for function in self._functions.values())
+
+
+def _forget(modules: Iterable[str]) -> None:
+    for name in modules:
+        if name != "__main__":
+            sys.modules.pop(name, None)
 
 
 def _method(owner: type, queue: str) -> Callable[..., Any]:
@@ -169,11 +179,22 @@ def _method(owner: type, queue: str) -> Callable[..., Any]:
         if name.startswith("_") or _static(owner, name) is None:
             continue
         method = getattr(owner, name)
-        if inspect.isfunction(method) or inspect.ismethod(method):
-            return method
-        raise CodeNotFound(f"{owner.__qualname__}.{name} is no method", "method-type")
+        if not (inspect.isfunction(method) or inspect.ismethod(method)):
+            raise CodeNotFound(f"{owner.__qualname__}.{name} is no method", "method-type")
+        _require_for_job(method)
+        return method
     text = f"{owner.__qualname__} has neither a method {queue!r} nor {PROCESS!r}"
     raise CodeNotFound(text, "method-missing")
+
+
+def _require_for_job(method: Callable[..., Any]) -> None:
+    """Refuse a method that cannot be called with a job alone, such as one of instances, which nobody makes."""
+    wanted = inspect.signature(method)
+    try:
+        wanted.bind(None)
+    except TypeError as error:
+        text = f"{method.__qualname__}{wanted} cannot be called with the job alone: is it to be a @staticmethod?"
+        raise CodeNotFound(text, "method-type") from error
 
 
 def _static(owner: type, name: str) -> Any:

@@ -23,6 +23,7 @@ from pyqless.worker.control import Control
 from pyqless.worker.courier import Courier
 from pyqless.worker.custody import Custody
 from pyqless.worker.estates import Estates
+from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.settings import ExitCode, Limits, Settings
@@ -34,7 +35,7 @@ __all__ = ["ForkingWorker"]
 
 logger = logging.getLogger("pyqless.worker")
 
-#: a child that has lived for so long, seconds, did not die of its birth
+#: a child that has lived for so long, seconds, did not die of its birth, even if it had no job
 GROWN_UP: Final = 10.0
 
 #: seconds for which the parent tries, at its end, to give back what its children had in hand
@@ -114,7 +115,7 @@ class ForkingWorker:
         self._custody = Custody(self.client, name, listen=settings.listen)
         self._estates = Estates(self.client)
         self._teller = self._teller_of(name, self.kind, list, os.getpid())
-        self._courier = Courier(self.control, settings.runner.finder.reload)
+        self._courier = Courier(self.control, self._reload)
 
     def interrupt(self) -> None:
         """See ``signals.Commanded``; the loop looks for orders a few times a second."""
@@ -130,10 +131,11 @@ class ForkingWorker:
         """Supervise until an order ends it, and the children have ended."""
         logger.info("worker %s begins with %d children", self.name, len(self._slots))
         set_title(f"{self.name}, {len(self._slots)} children")
-        if self.settings.resume:
-            with quietly():
-                resume(self.client, self.name)
         try:
+            self._greet()
+            if self.settings.resume:
+                with quietly():
+                    resume(self.client, self.name)
             while self.control.is_running or self.children:
                 self._turn()
             self._estates.settle_within(LAST_WORDS)
@@ -160,6 +162,18 @@ class ForkingWorker:
                 self._bury(slot, slot.child)
         self._estates.settle()
         self._tell()
+
+    def _greet(self) -> None:
+        """Ask the store for some of what children will need: one that refuses it now would refuse it to all of them."""
+        self._tell(at_first=True)
+        with quietly(at_first=True):
+            for name in Lookout(self.settings.queues, None).queues[:1]:
+                self.client.queues[name].peek()
+
+    def _reload(self) -> None:
+        """Let the children that are yet to come have new code."""
+        self.settings = self.settings.renewed()
+        self._plan = replace(self._plan, settings=self.settings)
 
     def _wait(self) -> None:
         things: list[object] = [child.link for child in self.children]
@@ -192,11 +206,16 @@ class ForkingWorker:
     def _bury(self, slot: _Slot, child: Child) -> None:
         child.hear(self._custody)
         log = logger.error if child.broke else logger.info
-        log("child %s %s", child.name, child.end)
+        log(
+            "child %s %s, with %s in hand",
+            child.name,
+            child.end,
+            ", ".join(child.attempts) or "no job",
+        )
         if self.control.is_stopping and (child.attempts or child.exit_code == ExitCode.CUT_OFF):
             self.exit_code = ExitCode.CUT_OFF
-        if time.monotonic() - child.began > GROWN_UP or not child.broke:
-            slot.backoff.reset()
+        if child.has_worked or not child.broke or time.monotonic() - child.began > GROWN_UP:
+            slot.backoff.reset()  # it did not die of its birth
         slot.not_before = time.monotonic() + slot.backoff.next() if child.broke else float("-inf")
         for attempt in child.attempts.values():
             self._custody.release(attempt)
@@ -223,11 +242,11 @@ class ForkingWorker:
             pid=pid,
         )
 
-    def _tell(self) -> None:
+    def _tell(self, *, at_first: bool = False) -> None:
         tellers = [self._teller, *(child.teller for child in self.children if child.teller)]
         for teller in tellers:
             if (word := teller.word()) is not None:
-                with quietly():
+                with quietly(at_first=at_first):
                     self.client.storage.run(word)
 
 

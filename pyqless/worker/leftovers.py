@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from pyqless.client import Client, Job
+from pyqless.client import AsyncClient, Client, Job
 from pyqless.core import releasing
 from pyqless.core.effects import Factory
+from pyqless.core.workers import WorkerCounts
 from pyqless.errors import JobLost, JobNotFound, NotRunning
 
-__all__ = ["Dealing", "deal_with", "release", "resume"]
+__all__ = ["Dealing", "deal_with", "release", "resume", "resume_async"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -71,11 +72,42 @@ def resume(client: Client, name: str) -> int:
         StorageError: the store is at fault.
     """
     count = 0
-    for worker in client.workers:
-        if worker.name == name or worker.name.startswith(f"{name}/"):
-            count += deal_with(client, worker.name, release(worker.name, "resumed"))
-            if worker.name != name:
-                client.workers.deregister(worker.name)
+    for worker in _called(name, client.workers.counts()):
+        count += deal_with(client, worker, release(worker, "resumed"))
+        if worker != name:
+            client.workers.deregister(worker)
+    _tell(name, count)
+    return count
+
+
+async def resume_async(client: AsyncClient, name: str) -> int:
+    """As ``resume``, for asyncio."""
+    count = 0
+    for worker in _called(name, await client.workers.counts()):
+        held = await client.workers[worker]
+        for jid in {*held.jobs, *held.stalled}:
+            count += await _release_async(client, worker, jid)
+        if worker != name:
+            await client.workers.deregister(worker)
+    _tell(name, count)
+    return count
+
+
+async def _release_async(client: AsyncClient, worker: str, jid: str) -> int:
+    try:
+        await client.storage.run(partial(releasing.release, jid=jid, worker=worker, why="resumed"))
+    except (JobLost, JobNotFound, NotRunning) as error:
+        logger.info("left alone: %s", error)
+        return 0
+    return 1
+
+
+def _called(name: str, workers: Iterable[WorkerCounts]) -> list[str]:
+    """The workers of a name, and those that are called like children of it."""
+    names = (worker.name for worker in workers)
+    return [found for found in names if found == name or found.startswith(f"{name}/")]
+
+
+def _tell(name: str, count: int) -> None:
     if count:
         logger.warning("%d jobs that an earlier %s had in hand are taken back", count, name)
-    return count

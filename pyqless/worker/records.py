@@ -21,8 +21,9 @@ from pyqless.core.presence import Presence
 from pyqless.errors import QlessError
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
+from pyqless.worker.waiting import is_refusal
 
-__all__ = ["JobInHand", "Teller", "WorkerRecord", "records"]
+__all__ = ["JobInHand", "Teller", "WorkerRecord", "quietly", "records"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -146,11 +147,18 @@ class Teller:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Go on where the store does not hear of a worker."""
+def quietly(*, at_first: bool = False) -> Iterator[None]:
+    """
+    Go on where the store does not hear of a worker.
+
+    Args:
+        at_first: but let a refusal through.
+    """
     try:
         yield
     except QlessError as error:
+        if at_first and is_refusal(error):
+            raise
         logger.debug("nobody hears of this worker: %s", error)
 
 

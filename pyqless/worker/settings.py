@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pyqless.worker.reservers import Reserver
 from pyqless.worker.running import Runner
 
 __all__ = ["ExitCode", "Limits", "Settings"]
+
+logger = logging.getLogger("pyqless.worker")
 
 
 class ExitCode(IntEnum):
@@ -63,6 +66,8 @@ class Settings:
         sandbox: what the jobs' directories lie in; without one, jobs have none.
         resume: take back, at the start, what an earlier worker of the same name has left in hand.
         listen: hear of work and of lost locks by message, where the store has any.
+        renew: makes a runner of code loaded anew, when the worker is told to reload; unless given, the modules that
+            jobs may name are loaded anew.
     """
 
     queues: Sequence[str]
@@ -74,6 +79,18 @@ class Settings:
     sandbox: Path | None = None
     resume: bool = False
     listen: bool = True
+    renew: Callable[[], Runner] | None = None
+
+    def renewed(self) -> Settings:
+        """The settings with a runner of code loaded anew; with the old one where that cannot be loaded."""
+        if self.renew is None:
+            self.runner.finder.reload()
+            return self
+        try:
+            return replace(self, runner=self.renew())
+        except Exception:
+            logger.exception("the code of jobs cannot be loaded anew, and stays as it was")
+            return self
 
 
 def resident_memory() -> int:

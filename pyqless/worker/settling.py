@@ -145,12 +145,25 @@ def _told(attempt: Attempt, verdict: Verdict, now: float) -> Verdict:
     match verdict:
         case Done():
             logger.info("job %s (%s) done in %.3f s", attempt.jid, attempt.klass, took)
-        case Again(delay=delay):
-            logger.info("job %s given back after %.3f s, for %g s", attempt.jid, took, delay)
-        case Failed(group=group):
-            logger.warning("job %s failed after %.3f s: %s", attempt.jid, took, group)
+        case Again(delay=delay, message=message):
+            why = _told_why(attempt, message or "it asked for that")
+            logger.info(
+                "job %s given back after %.3f s, for %g s: %s", attempt.jid, took, delay, why
+            )
+        case Failed(group=group, message=message):
+            why = _told_why(attempt, message)
+            logger.warning(
+                "job %s failed after %.3f s: %s (group %s)", attempt.jid, took, why, group
+            )
         case Stopped(reason=reason):
             logger.warning("job %s stopped after %.3f s: %s", attempt.jid, took, reason)
         case Left():
             logger.info("job %s left after %.3f s", attempt.jid, took)
     return verdict
+
+
+def _told_why(attempt: Attempt, message: str) -> str:
+    """What went wrong, which is what a traceback ends with; the whole of it is for who wants to know all."""
+    told = message.strip()
+    logger.debug("job %s: %s", attempt.jid, told)
+    return told.rpartition("\n")[2]

@@ -58,10 +58,12 @@ class ThreadWorker(BlockingWorker):
         with self._working():
             for thread in self._threads:
                 thread.start()
-            while self.control.is_running:
-                self._turn()
-            for _ in self._threads:
-                self._work_to_do.put(None)
+            try:
+                while self.control.is_running:
+                    self._turn()
+            finally:
+                for _ in self._threads:
+                    self._work_to_do.put(None)
             while any(thread.is_alive() for thread in self._threads):
                 if self.control.is_over:
                     logger.error("jobs are left to their locks: %s", ", ".join(self._attempts))

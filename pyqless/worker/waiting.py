@@ -10,10 +10,18 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from pyqless.client import AsyncClient, AsyncEvents, Client, Event, Events
-from pyqless.errors import StorageError
+from redis import ResponseError
 
-__all__ = ["SLICE", "AsyncBell", "Backoff", "Bell"]
+from pyqless.client import AsyncClient, AsyncEvents, Client, Event, Events
+from pyqless.errors import (
+    QlessError,
+    StorageError,
+    StoreCorrupted,
+    StoreRefused,
+    StoreUnsupported,
+)
+
+__all__ = ["SLICE", "AsyncBell", "Backoff", "Bell", "is_refusal"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -26,6 +34,16 @@ _WORK: Final = frozenset({"put", "advanced", "completed"})
 
 #: seconds after which a subscription that broke is tried again
 RESUBSCRIBE: Final = 5.0
+
+
+def is_refusal(error: QlessError) -> bool:
+    """
+    Whether a store that has never served us will not do so, however often it is asked.
+
+    A wrong password, too few rights, no such database, a file of another kind: it answers, while one that is away does not.
+    """
+    has_answered = isinstance(error.__cause__, ResponseError)
+    return has_answered or isinstance(error, StoreRefused | StoreUnsupported | StoreCorrupted)
 
 
 class Backoff:

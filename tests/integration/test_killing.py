@@ -14,12 +14,13 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
+import apsw
 import pytest
 
 from pyqless import Client
@@ -28,7 +29,7 @@ from pyqless.core.transaction import Transaction
 from tests.killing_jobs import HARM, HEARTBEAT
 from tests.ledger import Entry, Run, interleaved, ledger
 from tests.servers import Kind, Server
-from tests.sqlite_files import problems, url_of, writing
+from tests.sqlite_files import problems, url_of
 from tests.workers import Worker, is_alive, until
 
 pytestmark = [
@@ -149,11 +150,20 @@ def store(
     if request.param == "sqlite":
         path = tmp_path / "jobs.db"
         url = url_of(path, synchronous="normal", timeout=2)
-        return url, partial(writing, path), lambda: problems(path)
+        return url, partial(_locked, path), lambda: problems(path)
     kind: Kind = request.getfixturevalue("one_kind")
     keeps = ("--appendonly", "yes", "--appendfsync", "everysec")
     server = request.getfixturevalue("start_server")(kind, extra_args=keeps)
     return server.url, partial(_killed, server), list
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a file's lock for writing, as another program might."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.set_busy_timeout(60_000)
+        connection.execute("BEGIN IMMEDIATE")
+        yield
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The signal table, for each kind of worker, as processes on a real store."""
+"""The signal table, for each kind of worker, as processes on real stores: a file, and a server."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ KINDS = ("forking", "serial", "threads", "asyncio")
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at /proc")
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    """Give a file, which is there at once."""
+@pytest.fixture(params=["sqlite", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Repeat the test on both."""
+    if request.param == "redis":
+        return str(request.getfixturevalue("one_redis_url"))
     return f"sqlite:///{tmp_path}/jobs.db?synchronous=normal"
 
 
@@ -35,11 +37,8 @@ def start(url: str, kind: str, *arguments: str) -> Worker:
     return Worker(url, "q", "--kind", kind, *([] if kind == "serial" else ["-c", "2"]), *arguments)
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [(kind, signal.SIGTERM) for kind in KINDS] + [("forking", signal.SIGINT)],
-    ids=lambda value: getattr(value, "name", value),
-)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_term_and_int_let_jobs_end_within_the_grace_time(
     url: str, client: Client, kind: str, number: int
 ) -> None:
@@ -102,13 +101,13 @@ def test_a_thread_that_does_not_is_left_to_its_lock(url: str, client: Client, ki
     assert state(client, "J") == "running"
 
 
-@pytest.mark.parametrize("kind", ["forking", "serial"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_quit_finishes_what_is_in_hand(url: str, client: Client, kind: str) -> None:
     with start(url, kind, "--grace", "0.1") as worker:
         worker.put(client, "checkpoints", "J", seconds=0.7)
         worker.began("J")
         worker.put(client, "sleep", "K", seconds=0, priority=-1)
-        if kind in ("threads", "asyncio", "forking"):
+        if kind != "serial":
             until(lambda: state(client, "K") == "complete")  # the other one takes it
         worker.signal(signal.SIGQUIT)
         assert worker.end() == 0, worker.log()
@@ -117,9 +116,10 @@ def test_quit_finishes_what_is_in_hand(url: str, client: Client, kind: str) -> N
         assert state(client, "K") == "waiting"
 
 
-@pytest.mark.parametrize("kind", ["forking", "serial", "asyncio"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_usr1_drops_what_is_in_hand_and_goes_on(url: str, client: Client, kind: str) -> None:
-    klass = "coroutine" if kind == "asyncio" else "sleep"
+    # a thread cannot be stopped, only told
+    klass = {"asyncio": "coroutine", "threads": "checkpoints"}.get(kind, "sleep")
     with start(url, kind) as worker:
         worker.put(client, klass, "J", seconds=60, retries=0)
         worker.began("J")
@@ -135,7 +135,7 @@ def test_usr1_drops_what_is_in_hand_and_goes_on(url: str, client: Client, kind: 
         assert worker.end() == 0, worker.log()
 
 
-@pytest.mark.parametrize("kind", ["forking", "asyncio"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_usr2_pauses_and_shows_stacks_and_cont_goes_on(url: str, client: Client, kind: str) -> None:
     with start(url, kind) as worker:
         worker.put(client, "touch", "A")
@@ -152,14 +152,24 @@ def test_usr2_pauses_and_shows_stacks_and_cont_goes_on(url: str, client: Client,
         assert worker.end() == 0, worker.log()
 
 
-@pytest.mark.parametrize("kind", ["forking", "serial"])
-def test_hup_brings_new_code(url: str, client: Client, kind: str, tmp_path: Path) -> None:
-    module = tmp_path / "changing_jobs.py"
+#: a module of jobs, and one with a runner that knows those jobs by names of its own
+JOBS = "from tests.worker_jobs import mark\ndef run(job):\n    mark(job, {word!r})\n"
+RUNNER = """
+from changing_jobs import run
+from pyqless.worker import Finder, Runner
+runner = Runner(finder=Finder(functions={"changing_jobs.run": run}))
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("named", [("-m", "changing_jobs"), ("--runner", "changing_work:runner")])
+def test_hup_brings_new_code(
+    url: str, client: Client, kind: str, named: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "changing_work.py").write_text(RUNNER)
 
     def write(word: str) -> None:
-        module.write_text(
-            f"from tests.worker_jobs import mark\ndef run(job):\n    mark(job, {word!r})\n"
-        )
+        (tmp_path / "changing_jobs.py").write_text(JOBS.format(word=word))
 
     def ask(jid: str, worker: Worker) -> str:
         client.queues["q"].put("changing_jobs.run", {"marks": worker.marks_path}, jid=jid)
@@ -167,7 +177,7 @@ def test_hup_brings_new_code(url: str, client: Client, kind: str, tmp_path: Path
         return worker.marks()[-1].what
 
     write("old")
-    arguments = ("--path", str(tmp_path), "-m", "changing_jobs")
+    arguments = ("--path", str(tmp_path), *named)
     with Worker(url, "q", "--kind", kind, *arguments, PYTHONDONTWRITEBYTECODE="1") as worker:
         assert ask("A", worker) == "old"
         write("new")

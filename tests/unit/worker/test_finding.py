@@ -34,6 +34,22 @@ def test_a_class_without_a_method_to_run(queue: str, kind: str) -> None:
     assert refused.value.kind == kind
 
 
+def test_a_method_of_instances_is_refused_with_a_hint() -> None:
+    class Send:
+        def process(self, job: object) -> None: ...
+
+        @classmethod
+        def mail(cls, job: object) -> str:
+            return cls.__name__
+
+    finder = Finder(functions={"Send": Send})
+    assert finder.find("Send", "mail").function(None) == "Send"
+    with pytest.raises(CodeNotFound, match="job alone: is it to be a @staticmethod") as refused:
+        finder.find("Send", "post")
+    assert refused.value.kind == "method-type"
+    assert "process(self, job" in str(refused.value)
+
+
 @pytest.mark.parametrize("queue", ["__init__", "mro", "__class__", "__reduce__"])
 def test_no_queue_reaches_what_is_no_method_of_the_class(queue: str) -> None:
     assert Finder([HERE]).find(f"{HERE}.Both", queue).function(None) == "process"

@@ -13,7 +13,7 @@ from pyqless.errors import ConflictError, OutcomeUnknown, QlessError, StoreUnava
 from pyqless.worker import Runner, StopReason
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.settling import settle
-from pyqless.worker.verdicts import Done, Failed, Left, Stopped
+from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped
 from tests.unit.worker.conftest import Clock
 
 
@@ -95,3 +95,36 @@ def test_a_group_is_made_fit_for_a_key(client: Client, job: Job, clock: Clock) -
     verdict = Failed("x" * 500 + "\n", "message")
     settle(client.storage, Runner(), verdict, job, Attempt.of(job, clock.now))
     assert list(client.jobs.failed()) == ["x" * 120]
+
+
+# -- what is logged ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdict", "level", "told"),
+    [
+        (
+            Failed("k:ValueError", "Traceback\n  line\nValueError: bad"),
+            "WARNING",
+            "failed after 0.000 s: ValueError: bad (group k:ValueError)",
+        ),
+        (Again(3.0, "k:OSError", "Traceback\nOSError: no"), "INFO", "for 3 s: OSError: no"),
+        (Again(3.0), "INFO", "for 3 s: it asked for that"),
+    ],
+)
+def test_the_log_says_why(
+    client: Client,
+    job: Job,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    verdict: Failed | Again,
+    level: str,
+    told: str,
+) -> None:
+    caplog.set_level("DEBUG", "pyqless.worker")
+    settle(client.storage, Runner(), verdict, job, Attempt.of(job, clock.now))
+    *details, last = caplog.records
+    assert last.levelname == level
+    assert told in last.getMessage()
+    assert [record.levelname for record in details] == ["DEBUG"]
+    assert (verdict.message or "") in details[0].getMessage()

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -28,6 +28,7 @@ from pyqless.worker import (
     records,
     taking,
 )
+from tests.unit.worker.conftest import Clock
 from tests.workers import until
 
 Kind = Callable[..., Any]
@@ -45,7 +46,8 @@ def run(kind: str, client: Client, url: str, options: Settings) -> ExitCode:
         return ThreadWorker(client, options, 4).run()
 
     async def main() -> ExitCode:
-        return await AsyncWorker(AsyncClient(url, worker_name="ann"), options, 4).run()
+        async_client = AsyncClient(url, worker_name="ann", clock=client.storage.clock)
+        return await AsyncWorker(async_client, options, 4).run()
 
     return asyncio.run(main())
 
@@ -181,6 +183,21 @@ def test_what_an_earlier_worker_of_the_name_left_is_resumed(
     assert client.jobs["J"].state == "complete"
 
 
+@KINDS
+def test_what_children_of_the_name_left_is_resumed(
+    client: Client, queue: Queue, url: str, clock: Clock, finder: Finder, kind: str
+) -> None:
+    finder.register("run")(lambda job: None)
+    for name in ("ann/1.1", "ann/2.7", "annabel"):
+        queue.put("run", {}, jid=name)
+        with Client(url, clock=clock, worker_name=name) as child:
+            assert child.queues["mail"].pop() is not None
+    run(kind, client, url, settings(finder, resume=True, limits=Limits(jobs=2)))
+    assert sorted(client.jobs.complete()) == ["ann/1.1", "ann/2.7"]
+    assert client.jobs["annabel"].state == "running"
+    assert [counts.name for counts in client.workers.counts()] == ["annabel"]
+
+
 # -- signals ----------------------------------------------------------------------------------
 
 
@@ -193,6 +210,63 @@ def test_signals_go_where_they_went_before(client: Client, finder: Finder) -> No
         os.kill(os.getpid(), signal.SIGHUP)
         until(lambda: worker.control.reloads == 1)
     assert signal.getsignal(signal.SIGUSR1) is before
+
+
+class Ordered(NamedTuple):
+    """How a job ends whose worker is sent a signal."""
+
+    code: ExitCode
+    state: str
+
+
+@pytest.mark.parametrize(
+    ("number", "end"),
+    [
+        (signal.SIGTERM, Ordered(ExitCode.CUT_OFF, "waiting")),
+        (signal.SIGINT, Ordered(ExitCode.CUT_OFF, "waiting")),
+        (signal.SIGQUIT, Ordered(ExitCode.DONE, "complete")),
+        (signal.SIGUSR1, Ordered(ExitCode.RECYCLE, "waiting")),
+        (signal.SIGUSR2, Ordered(ExitCode.RECYCLE, "complete")),
+        (signal.SIGCONT, Ordered(ExitCode.RECYCLE, "complete")),
+        (signal.SIGHUP, Ordered(ExitCode.RECYCLE, "complete")),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_the_signal_table_on_a_store_in_memory(
+    client: Client, queue: Queue, finder: Finder, number: signal.Signals, end: Ordered
+) -> None:
+    @finder.register("run")
+    def work(job: Any) -> None:
+        os.kill(os.getpid(), number)
+        until(lambda: heard(worker), "it is heard")
+        job.checkpoint()
+
+    def heard(worker: SerialWorker) -> object:
+        control = worker.control
+        orders = (control.drops, control.dumps, control.reloads, number == signal.SIGCONT)
+        if control.is_stopping:
+            worker.pass_on_orders()
+        return any(orders) or not control.is_running
+
+    queue.put("run", {}, jid="J", retries=0)
+    limits = Limits(jobs=1) if end.code is ExitCode.RECYCLE else Limits()
+    worker = SerialWorker(client, settings(finder, limits=limits))
+    with taking(worker):
+        assert worker.run() is end.code
+    assert client.jobs["J"].state == end.state
+
+
+def test_code_that_cannot_be_loaded_anew_stays_as_it_was(
+    finder: Finder, caplog: pytest.LogCaptureFixture
+) -> None:
+    def renew() -> Runner:
+        raise SyntaxError("no Python")
+
+    old = settings(finder, renew=renew)
+    assert old.renewed() is old
+    assert "stays as it was" in caplog.text
+    new = Runner(finder=finder)
+    assert settings(finder, renew=lambda: new).renewed().runner is new
 
 
 # -- what makes no sense ----------------------------------------------------------------------
