@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pyqless.errors import OutcomeUnknown
+from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.sqlite import file as sqlite_file
 from pyqless.storage.sqlite import log
@@ -54,15 +54,53 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
 
 
-def test_each_call_that_has_written_waits_for_the_disk(path: Path, disk: Disk) -> None:
+def flushes(storage: Storage, disk: Disk, *words: object) -> int:
+    """Carry out a call; tell how often it has waited for the disk."""
+    before = disk.flushes
+    call(storage, *words)
+    return disk.flushes - before
+
+
+def test_each_call_that_takes_in_or_finishes_work_waits_for_the_disk(
+    path: Path, disk: Disk
+) -> None:
     with open_storage(url_of(path)) as storage:
         for number in range(3):
-            put(storage, f"jid{number}")
-            assert disk.flushes == number + 1
-        call(storage, "get", NOW, "jid0")
-        call(storage, "pop", NOW, "empty", "w", 1)
+            jid = f"jid{number}"
+            assert flushes(storage, disk, "put", NOW, "w", "q", jid, "K", "{}", 0) == 1
+        call(storage, "pop", NOW, "q", "w", 3)
+        assert flushes(storage, disk, "log", NOW, "jid0", "message") == 1
+        assert flushes(storage, disk, "complete", NOW, "jid0", "w", "q", "{}") == 1
+        assert flushes(storage, disk, "fail", NOW, "jid1", "w", "group", "message") == 1
+        assert flushes(storage, disk, "retry", NOW, "jid2", "q", "w") == 1
+        assert flushes(storage, disk, "cancel", NOW, "jid1") == 1
+
+
+def test_looking_does_not_wait_for_the_disk(path: Path, disk: Disk) -> None:
+    with open_storage(url_of(path)) as storage:
+        put(storage, "jid")
+        assert flushes(storage, disk, "get", NOW, "jid") == 0
+        assert flushes(storage, disk, "queues", NOW) == 0
+        before = disk.flushes
         storage.dump()
-        assert disk.flushes <= 4  # a pop notes when the worker was last seen
+        assert disk.flushes == before
+
+
+def test_lending_does_not_wait_for_the_disk(path: Path, disk: Disk) -> None:
+    with open_storage(url_of(path)) as storage:
+        put(storage, "jid")
+        assert flushes(storage, disk, "pop", NOW, "q", "w", 1) == 0
+        assert flushes(storage, disk, "heartbeat", NOW + 1, "jid", "w") == 0
+        assert flushes(storage, disk, "pop", NOW + 2, "q", "w", 1) == 0
+
+
+def test_lending_waits_for_the_disk_where_the_job_must_not_run_again(
+    path: Path, disk: Disk
+) -> None:
+    with open_storage(url_of(path)) as storage:
+        call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0, "retries", 0)
+        assert flushes(storage, disk, "pop", NOW, "q", "w", 1) == 1
+        assert flushes(storage, disk, "heartbeat", NOW + 1, "jid", "w", '{"done": 1}') == 1
 
 
 def test_normal_does_not_wait_for_the_disk(path: Path, disk: Disk) -> None:
@@ -97,6 +135,27 @@ def test_a_power_cut_undoes_nothing_that_was_acknowledged(
         assert problems(left / path.name) == []
 
 
+def test_a_power_cut_gives_back_what_was_lent(path: Path, tmp_path: Path, disk: Disk) -> None:
+    left = tmp_path / "left"
+    left.mkdir()
+
+    def copy() -> None:
+        for name in (path.name, f"{path.name}-wal"):
+            shutil.copy(path.parent / name, left / name)
+
+    disk.after = copy
+    with open_storage(url_of(path)) as storage:
+        put(storage, "jid")
+        (lent,) = call(storage, "pop", NOW, "q", "w", 1)
+        assert lent.fields["state"] == "running"
+        disk.after = lambda: None
+    with open_storage(url_of(left / path.name)) as after:
+        assert call(after, "get", NOW, "jid").fields["state"] == "waiting"
+        (again,) = call(after, "pop", NOW, "q", "other", 1)
+        assert call(after, "complete", NOW, again.jid, "other", "q", "{}") == "complete"
+    assert problems(left / path.name) == []
+
+
 def test_the_log_s_file_is_the_one_that_is_written(path: Path) -> None:
     wal = path.with_name("jobs.db-wal")
     with open_storage(url_of(path)) as storage:
@@ -125,6 +184,35 @@ def held(disk: Disk) -> Iterator[threading.Event]:
         if disk.before is wait:
             disk.before = lambda: None
         go.set()
+
+
+def test_the_log_stays_open_while_one_waits_for_the_disk(path: Path, disk: Disk) -> None:
+    storage = open_storage(url_of(path))
+    storage.flush()
+    with ThreadPoolExecutor(1) as pool:
+        with held(disk) as waits:
+            waiting = pool.submit(put, storage, "jid")
+            assert waits.wait(60)
+            storage.close()
+        waiting.result(60)
+    assert not path.with_name("jobs.db-wal").exists()
+    with open_storage(url_of(path)) as after:
+        assert call(after, "get", NOW, "jid") is not None
+
+
+def test_a_log_that_cannot_be_flushed_is_said_before_the_commit(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with open_storage(url_of(path)) as storage:
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fsync", fail)
+            with pytest.raises(StoreUnavailable, match="cannot be flushed"):
+                put(storage, "jid")
+        assert call(storage, "get", NOW, "jid") is None
+        put(storage, "jid")
 
 
 def test_others_write_while_one_waits_for_the_disk(path: Path, disk: Disk) -> None:

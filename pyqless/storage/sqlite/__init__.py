@@ -8,7 +8,8 @@ SQLite, by way of APSW, which carries a current SQLite library.
 ``keyspace``     keys and values as the rules know them
 ``connection``   how a file is opened; ``migrations``, how an old one becomes a new one
 ``lane``         a connection and what belongs to it
-``file``         transactions for looking and for writing, one writer at a time
+``file``         transactions for looking and for writing; ``turns``, one writer at a time
+``log``          when a commit is safe from a power cut
 ``attempt``      one attempt at a transition; ``driver``, the attempts until one is committed
 ``listeners``    messages between processes; ``bells`` wake, ``subscription`` listens
 ``storage``      the storage for threads; ``aio``, that for asyncio

@@ -115,16 +115,16 @@ class Attempt:
 
 
 def _replies(keyspace: StoredKeyspace, batch: Batch) -> Replies:
-    return [_reply(keyspace, read) for read in batch.reads]
-
-
-def _reply(keyspace: StoredKeyspace, read: Command) -> Any:
-    try:
-        return keyspace.read(read)
-    except WrongType as error:
-        return StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
-    except StoreCorrupted as fault:
-        return fault
+    replies: Replies = []
+    for read in batch.reads:
+        try:
+            reply = keyspace.read(read)
+        except WrongType as error:
+            reply = StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
+        except StoreCorrupted as fault:
+            reply = fault
+        replies.append(reply)
+    return replies
 
 
 def _write(keyspace: StoredKeyspace, write: Command) -> None:

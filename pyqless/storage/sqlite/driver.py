@@ -13,6 +13,7 @@ import contextlib
 from typing import Any, Final
 
 from pyqless.core.effects import Continue, Factory, FollowedBy
+from pyqless.core.lending import only_lends
 from pyqless.core.transaction import Stale
 from pyqless.errors import ConflictError, QlessError, StorageError
 from pyqless.storage.base import Described, logger
@@ -80,6 +81,7 @@ def _once(file: DatabaseFile, attempt: Attempt) -> None:
             attempt.begin()  # its moment has passed meanwhile
         messages = attempt.carry_out(turn.lane.keyspace)
         listeners = turn.lane.publish(messages)
+        turn.may_be_lost = file.durable and only_lends(attempt.tx)
     if listeners:
         _wake(file, listeners)
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import apsw
@@ -31,18 +29,25 @@ _MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], type[StorageError], s
 )
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
+class translated:  # noqa: N801 - it is used as a function is
     """
-    Raise in the place of SQLite's errors ours.
+    A context that raises in the place of SQLite's errors ours.
 
     Args:
         path: of the file.
     """
-    try:
-        yield
-    except apsw.Error as error:
-        raise _fault(error, path) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise _fault(error, self._path) from error
 
 
 def _fault(error: apsw.Error, path: str) -> StorageError:

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite import statements as sql
@@ -17,32 +16,15 @@ from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.lanes import Lanes
 from pyqless.storage.sqlite.log import Log
 from pyqless.storage.sqlite.patience import Patience
+from pyqless.storage.sqlite.turns import Turn, Turns
 
-__all__ = ["DatabaseFile", "Turn"]
+__all__ = ["DatabaseFile"]
 
 #: After how many commits one looks whether the file should shrink, and what it may keep: so many free pages,
 #: or such a part of all.
 _TIDY_EVERY: Final = 256
 _SPARE_PAGES: Final = 1024
 _SPARE_PART: Final = 4
-
-
-class _Writing(threading.local):
-    """The files that a thread is writing to."""
-
-    def __init__(self) -> None:
-        self.paths: set[str] = set()
-
-
-_writing: Final = _Writing()
-
-
-class Turn(NamedTuple):
-    """A turn at writing."""
-
-    lane: Lane
-    #: whether others had to be waited for
-    has_waited: bool
 
 
 class DatabaseFile:
@@ -57,9 +39,9 @@ class DatabaseFile:
 
     def __init__(self, path: str, *, timeout: float, durable: bool) -> None:
         self.path = path
+        self.durable = durable
         self._timeout = timeout
-        self._durable = durable
-        self._turn = threading.Lock()
+        self._turns = Turns(path)
         self._log = Log(path)
         self._lanes = Lanes(path, self._open_lane, timeout)
 
@@ -69,12 +51,16 @@ class DatabaseFile:
     @contextmanager
     def looking(self) -> Iterator[Lane]:
         """A transaction that sees what was committed when it began; it waits for no writer."""
-        with translated(self.path), self._lanes.lane() as lane:
-            self._begin(lane, sql.BEGIN_READING, Patience(self._timeout))
+        with translated(self.path), self._lanes:
+            lane = self._lanes.take_for_looking()
             try:
-                yield lane
+                self._begin(lane.begin_looking, Patience(self._timeout))
+                try:
+                    yield lane
+                finally:
+                    lane.end()
             finally:
-                lane.end()
+                self._lanes.give_back_looked(lane)
 
     @contextmanager
     def writing(self) -> Iterator[Turn]:
@@ -86,45 +72,45 @@ class DatabaseFile:
             OutcomeUnknown: the disk failed after the commit.
         """
         patience = Patience(self._timeout)
-        with translated(self.path), self._lanes.lane() as lane:
-            with self._turn_of_this_thread(patience) as has_queued:
-                has_waited = self._begin(lane, sql.BEGIN_WRITING, patience) or has_queued
-                before = lane.connection.total_changes()
+        with translated(self.path), self._lanes:
+            if (has_queued := self._turns.take(patience)) is None:
+                raise self._too_busy()
+            try:
+                lane = self._lanes.take_for_writing()
                 try:
-                    yield Turn(lane, has_waited)
-                    lane.commit()
-                except BaseException:
-                    lane.roll_back()
-                    raise
-                if lane.connection.total_changes() == before:
-                    return
-                commit = self._log.committed()
-            if self._durable:
-                self._log.flush(lane.log, commit)
-            if commit % _TIDY_EVERY == 0:
+                    has_waited = self._begin(lane.begin_writing, patience) or has_queued
+                    turn = Turn(lane, has_waited=has_waited)
+                    yield from self._until_committed(turn)
+                finally:
+                    self._lanes.give_back_written(lane)
+            finally:
+                self._turns.give_back()
+            # others write meanwhile
+            if turn.commit and turn.log is not None:
+                self._log.flush(turn.log, turn.commit)
+
+    def _until_committed(self, turn: Turn) -> Iterator[Turn]:
+        lane = turn.lane
+        before = lane.connection.total_changes()
+        try:
+            yield turn
+            if self.durable and not turn.may_be_lost:
+                turn.log = lane.log()
+            lane.commit()
+        except BaseException:
+            lane.roll_back()
+            raise
+        if lane.connection.total_changes() != before:
+            turn.commit = self._log.committed()
+            if turn.commit % _TIDY_EVERY == 0:
                 self._tidy(lane)
 
-    @contextmanager
-    def _turn_of_this_thread(self, patience: Patience) -> Iterator[bool]:
-        """The turn among the threads of this storage; whether it had to be waited for."""
-        if self.path in _writing.paths:
-            raise StoreUnavailable("a transition cannot be carried out in the middle of another")
-        has_waited = not self._turn.acquire(blocking=False)
-        if has_waited and not self._turn.acquire(timeout=patience.left()):
-            raise self._too_busy()
-        _writing.paths.add(self.path)
-        try:
-            yield has_waited
-        finally:
-            _writing.paths.discard(self.path)
-            self._turn.release()
-
-    def _begin(self, lane: Lane, statement: str, patience: Patience) -> bool:
+    def _begin(self, begin: Callable[[], None], patience: Patience) -> bool:
         """Begin a transaction; tell whether others had to be waited for."""
         has_waited = False
         while True:
             try:
-                lane.begin(statement)
+                begin()
             except BUSY as error:
                 if not patience.pause():
                     raise self._too_busy() from error

@@ -23,11 +23,11 @@ from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.elements import ListRows
 from pyqless.storage.sqlite.members import SetRows, SortedSetRows
 from pyqless.storage.sqlite.packing import (
+    KINDS,
     LIST,
     SET,
     SORTED_SET,
     Packer,
-    kind_of,
     text_of,
     unpack,
 )
@@ -72,6 +72,7 @@ class StoredKeyspace:
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
         self._execute: Callable[..., Any] = self._cursor.execute
+        self._last_key = cursor.connection.last_insert_rowid
         self._pack = Packer().pack
         self._entries: dict[str, _Entry] = {}
         self._changed: dict[str, _Entry] = {}
@@ -92,9 +93,9 @@ class StoredKeyspace:
     def read(self, command: Command) -> Any:
         """See ``pyqless.core.keyspace.Keyspace.read``."""
         entry = self._entries.get(command[1]) or self._load(command[1])
-        if entry.rows is not None:
-            return entry.rows.read(command)
-        return READS[command[0]](entry.value, *command[2:])
+        if entry.rows is None:
+            return READS[command[0]](entry.value, *command[2:])
+        return entry.rows.read(command)
 
     def write(self, command: Command) -> None:
         """See ``pyqless.core.keyspace.Keyspace.write``; it is not in the file before ``save``."""
@@ -175,14 +176,14 @@ class StoredKeyspace:
             entry.key = None
 
     def _store_value(self, name: str, entry: _Entry, value: Value) -> None:
-        kind, entry.size = kind_of(value), len(value)
-        outgrown = entry.size > _FIT.get(kind, entry.size)
-        packed = None if outgrown else self._pack(value)
+        kind, size = KINDS[type(value)], len(value)
+        packed = self._pack(value) if size <= _FIT.get(kind, size) else None
         if entry.key is None:
-            self._execute(sql.ADD_KEY, (in_bytes(name), kind, entry.size, packed))
-            entry.key = self._cursor.connection.last_insert_rowid()
+            self._execute(sql.ADD_KEY, (in_bytes(name), kind, size, packed))
+            entry.key = self._last_key()
         else:
-            self._execute(sql.SET_KEY, (kind, entry.size, packed, entry.key))
+            self._execute(sql.SET_KEY, (kind, size, packed, entry.key))
+        entry.size = size
         if packed is None:
             entry.value, entry.rows = None, _ROWS[kind](self._cursor, entry.key, 0)
             entry.rows.fill(value)

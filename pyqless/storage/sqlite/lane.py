@@ -34,19 +34,28 @@ class Lane:
         self._version = -1
         self._log: LogFile | None = None
 
-    def begin(self, statement: str) -> None:
+    def begin_writing(self) -> None:
         """
-        Begin a transaction, and forget what others have changed since the last one.
+        Begin a transaction that alone may write, and forget what others have changed since the last one.
 
         Raises:
             apsw.BusyError: others write, or the file is just being opened or closed.
         """
-        self.execute(statement)
+        self.execute(sql.BEGIN_WRITING)
+        self._catch_up()
+
+    def begin_looking(self) -> None:
+        """As ``begin_writing``, for a transaction that sees what was committed when it begins."""
+        self.execute(sql.BEGIN_READING)
         try:
-            version = self.execute(sql.VERSION).get
+            self.execute(sql.FIRST_LOOK).fetchall()
         except BaseException:
             self.roll_back()
             raise
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        version = self.connection.data_version()
         if version != self._version:
             self.forget()
             self._version = version
@@ -56,6 +65,8 @@ class Lane:
         """Commit the transaction, with what the keyspace has not written yet."""
         self.keyspace.save()
         self.execute(sql.COMMIT)
+        # one's own commit changes it, too
+        self._version = self.connection.data_version()
 
     def roll_back(self) -> None:
         """Undo the transaction."""

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite.forks import ForkAware, watch
@@ -19,12 +18,14 @@ __all__ = ["Lanes"]
 
 class Lanes(ForkAware):
     """
-    Lanes, each for one thread at a time; the one used last is used next, for it remembers most.
+    Lanes, each for one transaction at a time; as a context, they stay open while somebody is inside.
+
+    Who writes takes the one written in last, for it knows what it has written; who looks takes another.
 
     Args:
         path: of the file.
         open_lane: opens a further lane.
-        patience: seconds that a fork waits for those in use.
+        patience: seconds that a fork waits for those inside.
     """
 
     def __init__(self, path: str, open_lane: Callable[[], Lane], patience: float) -> None:
@@ -32,62 +33,72 @@ class Lanes(ForkAware):
         self._open = open_lane
         self._patience = patience
         self._free: deque[Lane] = deque()
-        self._used = 0
+        self._inside = 0
         self._gate = threading.Condition()
         self._process = os.getpid()
         self._is_closed = False
         self._is_forking = False
         watch(self)
 
-    @contextmanager
-    def lane(self) -> Iterator[Lane]:
+    def __enter__(self) -> None:
         """
-        Lend a lane.
+        Keep the lanes open.
 
         Raises:
             StoreUnavailable: the storage is closed.
             StoreUnsupported: the process was forked, unnoticed, with the file open.
         """
-        lane = self._take()
-        try:
-            if lane is None:
-                lane = self._open()
-            yield lane
-        finally:
-            self._give_back(lane)
-
-    def _take(self) -> Lane | None:
         with self._gate:
-            self._gate.wait_for(lambda: not self._is_forking)
+            while self._is_forking:
+                self._gate.wait()
             if self._process != os.getpid():
-                # after a fork, here nothing is in use, and nothing may be that was the parent's
+                # after a fork, here nobody is inside, and nothing may be that was the parent's
                 OPENED.require_own(self._path)
-                self._process, self._used = os.getpid(), 0
+                self._process, self._inside = os.getpid(), 0
             if self._is_closed:
                 raise StoreUnavailable("the storage is closed")
-            self._used += 1
-            return self._free.pop() if self._free else None
+            self._inside += 1
 
-    def _give_back(self, lane: Lane | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._gate:
-            self._used -= 1
-            if lane is not None:
+            self._inside -= 1
+            if not self._inside:
                 if self._is_closed:
-                    lane.close()
-                else:
-                    self._free.append(lane)
-            self._gate.notify_all()
+                    self._close_all(tidily=True)
+                self._gate.notify_all()
+
+    def take_for_writing(self) -> Lane:
+        """Take a lane, of whose writers there is one at a time."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._open()
+
+    def take_for_looking(self) -> Lane:
+        """Take a lane, not the one that was written in last if there is another."""
+        try:
+            return self._free.popleft()
+        except IndexError:
+            return self._open()
+
+    def give_back_written(self, lane: Lane) -> None:
+        """Give back what was taken for writing."""
+        self._free.append(lane)
+
+    def give_back_looked(self, lane: Lane) -> None:
+        """Give back what was taken for looking."""
+        self._free.appendleft(lane)
 
     def close(self) -> None:
-        """Close the lanes; those in use when they are given back."""
+        """Close the lanes, as soon as nobody is inside."""
         with self._gate:
             self._is_closed = True
-            if self._process == os.getpid():
-                self._close_free(tidily=True)
-            else:
+            if self._process != os.getpid():
                 OPENED.leave_to_parent()
+            elif not self._inside:
+                self._close_all(tidily=True)
 
-    def _close_free(self, *, tidily: bool) -> None:
+    def _close_all(self, *, tidily: bool) -> None:
         while self._free:
             self._free.pop().close(tidily=tidily)
 
@@ -97,8 +108,8 @@ class Lanes(ForkAware):
         """See ``ForkAware``."""
         self._gate.acquire()
         self._is_forking = True
-        self._gate.wait_for(lambda: not self._used, self._patience)
-        self._close_free(tidily=False)
+        if self._gate.wait_for(lambda: not self._inside, self._patience):
+            self._close_all(tidily=False)
 
     def after_fork_in_parent(self) -> None:
         """See ``ForkAware``."""

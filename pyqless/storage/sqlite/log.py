@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from pyqless.errors import OutcomeUnknown
+from pyqless.errors import OutcomeUnknown, StoreUnavailable
 
 __all__ = ["Log", "LogFile"]
 
@@ -30,17 +29,18 @@ class LogFile:
     The log's file, as long as a connection is open: SQLite removes it only when there is none.
 
     Raises:
-        OSError: it cannot be opened.
+        StoreUnavailable: it cannot be opened.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
         path = Path(connection.filename_wal)
-        self._file = path.open("rb", buffering=0)
-        directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.fsync(directory)  # a file without a name would be lost
-        finally:
-            os.close(directory)
+            _flush_directory(path.parent)  # a file without a name would be lost
+            self._file = path.open("rb", buffering=0)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{path}: it cannot be flushed: {error}", argument="path", value=str(path)
+            ) from error
 
     def flush(self) -> None:
         """Wait until all that was written is on the disk."""
@@ -49,6 +49,14 @@ class LogFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _flush_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 class Log:
@@ -68,12 +76,12 @@ class Log:
         self._committed += 1
         return self._committed
 
-    def flush(self, file: Callable[[], LogFile], commit: int) -> None:
+    def flush(self, file: LogFile, commit: int) -> None:
         """
         Wait until a commit is on the disk.
 
         Args:
-            file: gives the file of a connection that stays open meanwhile.
+            file: of a connection that stays open meanwhile.
 
         Raises:
             OutcomeUnknown: the disk failed.
@@ -89,10 +97,10 @@ class Log:
                     value=self._path,
                 )
 
-    def _flush(self, file: Callable[[], LogFile]) -> None:
+    def _flush(self, file: LogFile) -> None:
         latest = self._committed
         try:
-            file().flush()
+            file.flush()
         except OSError as error:
             self._doubtful, self._reason = latest, error
         else:

@@ -14,7 +14,18 @@ from pyqless.core.keyspace import Value
 from pyqless.core.sortedset import SortedSet
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["HASH", "LIST", "SET", "SORTED_SET", "STRING", "Packer", "kind_of", "text_of", "unpack"]
+__all__ = [
+    "HASH",
+    "KINDS",
+    "LIST",
+    "NAMES",
+    "SET",
+    "SORTED_SET",
+    "STRING",
+    "Packer",
+    "text_of",
+    "unpack",
+]
 
 HASH: Final = 1
 LIST: Final = 2
@@ -22,7 +33,8 @@ SET: Final = 3
 SORTED_SET: Final = 4
 STRING: Final = 5
 
-_KINDS: Final[dict[type, int]] = {
+#: the number of a value's kind, by its type
+KINDS: Final[dict[type, int]] = {
     dict: HASH,
     deque: LIST,
     set: SET,
@@ -33,12 +45,12 @@ _KINDS: Final[dict[type, int]] = {
 #: what the rest of pyqless calls them
 NAMES: Final = {HASH: "hash", LIST: "list", SET: "set", SORTED_SET: "zset", STRING: "string"}
 
-_FLATTEN: Final[dict[int, Callable[[Any], Any]]] = {
-    HASH: lambda fields: fields,
-    LIST: list,
-    SET: list,
-    SORTED_SET: lambda zset: list(chain.from_iterable(zset.items())),
-    STRING: lambda text: text,
+_FLATTEN: Final[dict[type, Callable[[Any], Any]]] = {
+    dict: lambda fields: fields,
+    deque: list,
+    set: list,
+    SortedSet: lambda zset: list(chain.from_iterable(zset.items())),
+    str: lambda text: text,
 }
 _BUILD: Final[dict[int, Callable[[Any], Value]]] = {
     HASH: dict,
@@ -49,11 +61,6 @@ _BUILD: Final[dict[int, Callable[[Any], Value]]] = {
 }
 
 
-def kind_of(value: Value) -> int:
-    """The number of a value's kind."""
-    return _KINDS[type(value)]
-
-
 class Packer:
     """Makes values into bytes, for one thread at a time."""
 
@@ -62,7 +69,7 @@ class Packer:
 
     def pack(self, value: Value) -> bytes:
         """A value as bytes."""
-        return self._pack(_FLATTEN[_KINDS[type(value)]](value))
+        return self._pack(_FLATTEN[type(value)](value))
 
 
 def unpack(key: str, kind: int, packed: bytes) -> Value:

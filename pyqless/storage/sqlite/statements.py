@@ -11,8 +11,8 @@ BEGIN_READING: Final = "BEGIN DEFERRED"
 BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 COMMIT: Final = "COMMIT"
 ROLLBACK: Final = "ROLLBACK"
-#: a number that differs once another connection has committed; asking for it begins to read
-VERSION: Final = "PRAGMA data_version"
+#: makes a transaction that has begun to read see one instant from then on
+FIRST_LOOK: Final = "SELECT 1 FROM key LIMIT 0"
 
 # -- keys -------------------------------------------------------------------------------------
 

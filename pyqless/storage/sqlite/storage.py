@@ -38,9 +38,9 @@ class SqliteStorage(Storage):
         namespace: what stands before the first colon of every key.
         clock: gives the moment of calls that bring none, Unix time in seconds.
         timeout: seconds that a call waits for others that write at most; 10 unless given.
-        synchronous: ``full``, unless given: what a call has acknowledged survives a power cut. ``normal``: it
-            survives the end of the process, however sudden; a power cut may undo the last commits, but never
-            damages the file.
+        synchronous: ``full``, unless given: what a call has acknowledged survives a power cut, except who has
+            a job that may run again. ``normal``: it survives the end of the process, however sudden; a power
+            cut may undo the last commits, but never damages the file.
 
     Raises:
         InvalidArgument: the URL or an option makes no sense.
