@@ -2,8 +2,8 @@
 """
 pyqless beside the Lua core on the same server, one connection each.
 
-Contestants take turns in short blocks; each ratio is of two blocks of the same round, and the median of the
-rounds is shown. See docs/reference/benchmarks.md.
+Contestants take turns in short blocks. The time of a call is the median of its block; each ratio is of two blocks of the
+same round, and the median of the rounds is shown. See docs/reference/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Seat(NamedTuple):
         """Go through a scenario once."""
         steps = scenario(self.core, queue, COUNT)
         spent = run(steps) if self.runner is None else self.runner.run(run_async(steps))
-        return {label: sum(times) / COUNT / 1000 for label, times in spent.items() if label}
+        return {label: typical(times) for label, times in spent.items() if label}
 
     def leave(self) -> None:
         """Close the connection."""
@@ -177,6 +177,12 @@ def labels(rounds: list[Figures]) -> list[str]:
     known = [label for label in rounds[0] if label not in {CPU, "life"}]
     known.insert(len(LIFE), "life")
     return known
+
+
+def typical(times: list[int]) -> float:
+    """The median time, microseconds; of as many calls together as one round of a scenario counts alike."""
+    calls = len(times) // COUNT
+    return median(sum(times[at : at + calls]) for at in range(0, len(times), calls)) / 1000
 
 
 def ratio(upper: list[Figures], lower: list[Figures], label: str) -> float:

@@ -184,7 +184,7 @@ def test_speed() -> None:
     """Jobs go through, whatever the machine; how many is for people to look at."""
     if missing := [each.name for each in CONTESTANTS if not each.python.exists()]:
         pytest.skip(f"not installed: {', '.join(missing)}; run {Path(__file__).name} once")
-    for line in report(seconds=0.5, rounds=1):
+    for line in report(seconds=0.1, rounds=1):
         assert min(line.values()) > 0
 
 

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 Scenario = Generator[Step, Any, None]
-#: label: mean time of a call, microseconds
+#: label: time of a call, microseconds
 Figures = dict[str, float]
 
 

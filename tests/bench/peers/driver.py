@@ -105,7 +105,7 @@ _opened: dict[str, int] = {}
 
 
 def _stamps() -> int:
-    """Open the file once in each process, but tell it to a process that is forked."""
+    """Open the file once in each process; forked ones write to the same."""
     path = os.environ["PEER_STAMPS"]
     if path not in _opened:
         _opened[path] = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
