@@ -25,6 +25,14 @@ def janitor(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only look, and tell what would be removed.")
     ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep",
+            help="Look at all keys, too, for what belongs to queues, workers and tags that are on no list any more;"
+            " this reads the whole store.",
+        ),
+    ] = False,
     every: Annotated[
         float | None,
         typer.Option(
@@ -36,7 +44,7 @@ def janitor(
     as_json: AsJson = False,
 ) -> None:
     """
-    Remove what nothing else does: old statistics, workers that are gone, and jids without a job.
+    Remove what nothing else does: old statistics and histograms, workers that are gone, and jids without a job.
 
     Such jids stand under tags, among the tracked ones, and in what jobs wait for. Two janitors at once do no harm, nor
     does one that is killed. With --every, passes that remove anything are told on stderr, and Ctrl-C ends it.
@@ -44,7 +52,7 @@ def janitor(
     The exit status of one pass is 1 if something could not be cleaned.
     """
     with changing(url, namespace) as client:
-        worker = Janitor(client, dry=dry_run)
+        worker = Janitor(client, dry=dry_run, deep=deep)
         if every is not None:
             _repeat(worker, every)
             return
@@ -63,6 +71,8 @@ def _repeat(worker: Janitor, interval: float) -> None:
 
 
 def _tell(report: Report, done: str) -> None:
+    if not report:
+        say("nothing to remove")
     found: dict[str, Any] = asdict(report)
     faults = found.pop("faults")
     for name, what in found.items():

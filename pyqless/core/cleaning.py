@@ -9,26 +9,29 @@ and finds nothing where another has just been. With ``dry`` it only looks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from pyqless.core import lua
-from pyqless.core.dependencies import let_go
+from pyqless.core.dependencies import free, let_go
 from pyqless.core.effects import Transition
 from pyqless.core.keys import Keys
 from pyqless.core.presence import record_key, register_key
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import DEFAULTS, Settings
+from pyqless.core.statistics import BINS
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob
 
 __all__ = [
     "Days",
+    "clean_histograms",
     "clean_statistics",
     "clean_tag",
     "clean_tracked",
     "drop_silent_workers",
     "drop_worker_entries",
+    "indexes",
     "known_queues",
     "known_tags",
     "known_workers",
@@ -39,8 +42,9 @@ __all__ = [
 ]
 
 _DAY = 86400
-_KINDS = ("wait", "run", "stats")
-_STATISTICS = ("stats-history",)
+_TIMES = ("wait", "run")
+_KINDS = (*_TIMES, "stats")
+_STATISTICS = ("stats-history", "histogram-history")
 _WORKERS = ("max-worker-age",)
 
 #: how many jobs or workers are looked at in one transaction
@@ -48,12 +52,24 @@ PAGE = 100
 
 
 class Days(NamedTuple):
-    """The days of which a queue may have statistics that are too old."""
+    """The days of which a queue may have statistics that are too old; midnights, UTC, Unix time in seconds."""
 
-    #: midnight of the first one, UTC, Unix time in seconds
+    #: the first one
     first: int
-    #: midnight of the first one that is to be kept
+    #: the first one that is to be kept
     end: int
+    #: the first one of which the histograms are to be kept, too
+    shapes: int
+
+    @property
+    def old(self) -> range:
+        """Those that are too old."""
+        return range(self.first, self.end, _DAY)
+
+    @property
+    def shapeless(self) -> range:
+        """Those of which only the numbers are to be kept."""
+        return range(self.end, self.shapes, _DAY)
 
 
 # -- what there is ----------------------------------------------------------------------------
@@ -66,13 +82,9 @@ def known_queues(tx: Transaction) -> Transition[list[str]]:
 
 
 def known_tags(tx: Transaction) -> Transition[list[str]]:
-    """
-    The tags that are counted.
-
-    Those that read as numbers are left out: a number tag has one text in the index and another one in the count.
-    """
+    """The tags that are counted."""
     (names,) = yield from tx.snapshot(("ZRANGE", tx.keys.tag_counts, 0, -1))
-    return [name for name in names if lua.to_number(name) is None]
+    return list(names)
 
 
 def known_workers(tx: Transaction) -> Transition[list[str]]:
@@ -94,18 +106,21 @@ def old_workers(tx: Transaction) -> Transition[list[str]]:
 
 
 def statistics_days(tx: Transaction, queue: str) -> Transition[Days]:
-    """The days from the one on which a queue was first seen to the oldest that ``stats-history`` keeps."""
+    """The days from the one on which a queue was first seen to the oldest that the settings keep."""
     texts, seen = yield from tx.snapshot(
         Settings.read(tx.keys, _STATISTICS), ("ZSCORE", tx.keys.queues, queue)
     )
-    kept = Settings(_STATISTICS, texts).number("stats-history", float(DEFAULTS["stats-history"]))
-    end = _midnight(tx.now - kept * _DAY)
+    settings = Settings(_STATISTICS, texts)
+    end, shapes = (
+        _midnight(tx.now - settings.number(name, float(DEFAULTS[name])) * _DAY)
+        for name in _STATISTICS
+    )
     first = end if seen is None or not math.isfinite(seen) else _midnight(seen)
-    return Days(min(max(0, first), end), end)
+    return Days(min(max(0, first), end), end, max(shapes, end))
 
 
 def clean_statistics(
-    tx: Transaction, queue: str, days: Days, *, dry: bool = False
+    tx: Transaction, queue: str, days: Iterable[int], *, dry: bool = False
 ) -> Transition[int]:
     """
     Remove a queue's statistics of some days.
@@ -113,7 +128,7 @@ def clean_statistics(
     Returns:
         int: how many hashes there were.
     """
-    keys = list(_statistics_keys(tx.keys, queue, days))
+    keys = list(_statistics_keys(tx.keys, queue, days, _KINDS))
     if not keys:
         return 0
     found = yield from tx.read(free=[("EXISTS", key) for key in keys], last=True)
@@ -124,9 +139,33 @@ def clean_statistics(
     return len(there)
 
 
-def _statistics_keys(keys: Keys, queue: str, days: Days) -> Iterator[str]:
-    for day in range(days.first, days.end, _DAY):
-        for kind in _KINDS:
+def clean_histograms(
+    tx: Transaction, queue: str, days: Iterable[int], *, dry: bool = False
+) -> Transition[int]:
+    """
+    Remove the histograms of some days from a queue's statistics; counts, means and deviations stay.
+
+    Returns:
+        int: how many hashes had one.
+    """
+    keys = list(_statistics_keys(tx.keys, queue, days, _TIMES))
+    if not keys:
+        return 0
+    found = yield from tx.read(free=[("HMGET", key, *BINS) for key in keys], last=True)
+    count = 0
+    for key, texts in zip(keys, found, strict=True):
+        bins = [name for name, text in zip(BINS, texts, strict=True) if text is not None]
+        count += bool(bins)
+        if bins and not dry:
+            tx.hdel(key, *bins)
+    return count
+
+
+def _statistics_keys(
+    keys: Keys, queue: str, days: Iterable[int], kinds: Iterable[str]
+) -> Iterator[str]:
+    for day in days:
+        for kind in kinds:
             yield keys.statistics(kind, lua.concat(float(day)), queue)
 
 
@@ -138,25 +177,29 @@ def _midnight(moment: float) -> int:
 
 
 def drop_worker_entries(
-    tx: Transaction, worker: str, *, dry: bool = False
-) -> Transition[list[str]]:
+    tx: Transaction, worker: str, offset: int, *, dry: bool = False
+) -> Transition[tuple[list[str], int]]:
     """
     Remove from a worker's list the jobs that it has no longer: those timed out by hand stay there for ever.
 
+    Args:
+        offset: where to begin.
+
     Returns:
-        list: their jids; 100 at most, so call again until there are none.
+        tuple: their jids, and how many were looked at.
     """
     keys = tx.keys
-    (jids,) = yield from tx.read(free=[("ZRANGE", keys.worker_jobs(worker), 0, PAGE - 1)])
+    key = keys.worker_jobs(worker)
+    (jids,) = yield from tx.read(free=[("ZRANGE", key, offset, offset + PAGE - 1)])
     if not jids:
-        return []
+        return [], 0
     held = yield from tx.read(
         *(("HMGET", keys.job(jid), "worker", "state") for jid in jids), last=True
     )
     gone = [jid for jid, job in zip(jids, held, strict=True) if job != [worker, "running"]]
     if gone and not dry:
-        tx.zrem(keys.worker_jobs(worker), *gone)
-    return gone
+        tx.zrem(key, *gone)
+    return gone, len(jids)
 
 
 def drop_silent_workers(tx: Transaction, age: float, *, dry: bool = False) -> Transition[list[str]]:
@@ -205,13 +248,30 @@ def clean_tracked(
     return gone, len(jids)
 
 
+def indexes(name: str) -> list[str]:
+    """
+    The texts under which the jobs are found that bear a tag, by the name under which it is counted.
+
+    A tag may be a number, since JSON has them, and Lua writes some numbers in two ways: with 14 digits in the name of the
+    index, and with 17 in the count.
+    """
+    number = lua.to_number(name)
+    if number is None or lua.argument(number) != name:
+        return [name]
+    return list(dict.fromkeys([name, lua.concat(number)]))
+
+
 def clean_tag(
     tx: Transaction, tag: str, offset: int, *, dry: bool = False
 ) -> Transition[tuple[list[str], int]]:
     """
     Take jobs that are gone, or do not bear it, out of a tag's index; once all are seen, count the tag anew.
 
-    The core counts a tag that was given twice twice, and takes it away once.
+    The core counts a tag that was given twice twice, and takes it away once. A number is not counted anew: others may be
+    found under its text.
+
+    Args:
+        tag: its text in the index.
 
     Returns:
         tuple: their jids, and how many were looked at.
@@ -228,9 +288,9 @@ def clean_tag(
         tx.zrem(key, *gone)
     left = size - len(gone)
     if offset + len(jids) >= size and count is not None:
-        if left == 0:
+        if left == 0 and indexes(tag) == [tag]:
             tx.zrem(keys.tag_counts, tag)
-        elif count != left:
+        elif count != left and lua.to_number(tag) is None:
             tx.zadd(keys.tag_counts, float(left), tag)
     return gone, len(jids)
 
@@ -240,7 +300,12 @@ def _bears(text: str | None, tag: str) -> bool:
         tags = lua.decode(text or "{}")
     except lua.JSONError:
         return True  # a damaged job is the doctor's business
-    return isinstance(tags, list) and tag in tags
+    return isinstance(tags, list) and any(_text(borne) == tag for borne in tags)
+
+
+def _text(tag: Any) -> str | None:
+    """The text of a tag in the index; of what is no tag there is none."""
+    return lua.concat(tag) if isinstance(tag, str | float) else None
 
 
 # -- dependencies -----------------------------------------------------------------------------
@@ -252,31 +317,40 @@ def page_of_depending(tx: Transaction, queue: str, offset: int) -> Transition[li
     return list(jids)
 
 
-def mend_dependencies(tx: Transaction, jid: str, *, dry: bool = False) -> Transition[list[str]]:
+def mend_dependencies(
+    tx: Transaction, jid: str, *, dry: bool = False
+) -> Transition[list[str] | None]:
     """
     Let a job no longer wait for jobs that are gone or complete; if it then waits for none, it is let go.
 
     Returns:
-        list: the jids of those others; 100 at most.
+        list: the jids of those others, 100 at most; none where it waited for nothing at all. None if all is well.
     """
     keys = tx.keys
     fields, parents = yield from tx.read(
         ("HGETALL", keys.job(jid)), ("SMEMBERS", keys.dependencies(jid))
     )
-    if fields.get("state") != "depends" or not parents:
-        return []
-    looked = sorted(parents)[:PAGE]
-    states = yield from tx.read(*(("HGET", keys.job(parent), "state") for parent in looked))
-    gone = [
-        parent for parent, state in zip(looked, states, strict=True) if state in (None, "complete")
-    ]
-    if gone and not dry:
-        child = StoredJob(tx, jid, fields)
-        try:
-            for parent in gone:
-                let_go(child, parents, parent)
-                tx.srem(keys.dependents(parent), jid)
-        except CorruptedJob as fault:
-            tx.reports.append(fault)
-            return []
+    if fields.get("state") != "depends":
+        return None
+    gone = []
+    if looked := sorted(parents)[:PAGE]:
+        states = yield from tx.read(*(("HGET", keys.job(parent), "state") for parent in looked))
+        ended = (state in (None, "complete") for state in states)
+        gone = [parent for parent, has_ended in zip(looked, ended, strict=True) if has_ended]
+        if not gone:
+            return None
+    try:
+        if not dry:
+            _let_go(StoredJob(tx, jid, fields), parents, gone)
+    except CorruptedJob as fault:
+        tx.reports.append(fault)
+        return None
     return gone
+
+
+def _let_go(child: StoredJob, parents: set[str], gone: list[str]) -> None:
+    if not parents:
+        free(child)
+    for parent in gone:
+        let_go(child, parents, parent)
+        child.tx.srem(child.tx.keys.dependents(parent), child.jid)

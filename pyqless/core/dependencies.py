@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from pyqless.core import lua
 from pyqless.core.effects import Command, Transition
@@ -13,7 +14,7 @@ from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidArgument, NotDepending
 
-__all__ = ["depends", "let_go", "state_reads", "wait_for"]
+__all__ = ["depends", "free", "let_go", "state_reads", "wait_for"]
 
 
 def state_reads(keys: Keys, jids: Iterable[str | float]) -> list[Command]:
@@ -106,11 +107,39 @@ def let_go(child: StoredJob, dependencies: set[str], parent: str) -> None:
     Raises:
         CorruptedJob: its fields make no sense; it goes on waiting.
     """
-    tx, keys, jid = child.tx, child.tx.keys, child.jid
-    priority, queue = child.number("priority", 0.0), child.fields.get("queue")
+    place = _place(child)
+    child.tx.srem(child.tx.keys.dependencies(child.jid), parent)
+    if not dependencies:
+        _put_there(child, place)
+
+
+def free(child: StoredJob) -> None:
+    """
+    Let a job wait for others no longer.
+
+    Raises:
+        CorruptedJob: its fields make no sense; it goes on waiting.
+    """
+    _put_there(child, _place(child))
+
+
+class _Place(NamedTuple):
+    """Where a job goes that waits for others no longer."""
+
+    queue: str | None
+    priority: float
+    due: float | None
+
+
+def _place(child: StoredJob) -> _Place:
     due = child.number("scheduled") if "scheduled" in child.fields else None
-    tx.srem(keys.dependencies(jid), parent)
-    if dependencies or queue is None:
+    return _Place(child.fields.get("queue"), child.number("priority", 0.0), due)
+
+
+def _put_there(child: StoredJob, place: _Place) -> None:
+    tx, keys, jid = child.tx, child.tx.keys, child.jid
+    queue, priority, due = place
+    if queue is None:
         return
     tx.zrem(keys.depends(queue), jid)
     if due is None:

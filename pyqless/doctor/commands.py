@@ -26,6 +26,7 @@ _ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "DEL": (),
     "EXISTS": (),
     "EXPIRE": (60,),
+    "GET": (),
     "HDEL": ("field",),
     "HGET": ("field",),
     "HGETALL": (),
@@ -40,9 +41,11 @@ _ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "LTRIM": (0, -1),
     "RPUSH": ("text",),
     "SADD": ("member",),
+    "SET": ("text",),
     "SISMEMBER": ("member",),
     "SMEMBERS": (),
     "SREM": ("member",),
+    "TYPE": (),
     "ZADD": (1, "member"),
     "ZCARD": (),
     "ZCOUNT": (0, 1),
@@ -60,8 +63,8 @@ _ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
 def _samples(keys: Keys, name: str) -> tuple[list[Command], list[Command]]:
     """One call of each command that can be queued: the harmless ones, and those that would write."""
     on_keys: list[Command] = [(word, name, *rest) for word, rest in _ARGUMENTS.items()]
-    writes = [sample for sample in on_keys if sample[0] in WRITES or sample[0] == "EXPIRE"]
-    reads = [sample for sample in on_keys if sample not in writes]
+    writes = [sample for sample in on_keys if sample[0] in {*WRITES, "EXPIRE", "SET"}]
+    reads = [("SCAN", "0"), *(sample for sample in on_keys if sample not in writes)]
     listening: list[Command] = [
         ("PING",),
         ("SUBSCRIBE", name),

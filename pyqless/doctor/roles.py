@@ -62,6 +62,8 @@ _LISTEN: Final = "PING SUBSCRIBE"
 _COMMIT: Final = "DISCARD EXPIRE HINCRBY HSET PUBLISH"
 #: what making a job takes, and clearing away what had its place before
 _MAKE: Final = "DEL LPOP LPUSH LREM LTRIM RPUSH SADD SREM ZADD ZINCRBY ZREM"
+#: what moving a whole store takes, and the janitor's look at all keys; SCAN tells the names of others' keys, too
+_MOVE: Final = "GET SCAN SET TYPE"
 
 _JOBS: Final = (
     "cancel config.get depends get length log multiget priority put requeue"
@@ -88,7 +90,7 @@ RIGHTS: Final[dict[Role, Rights]] = {
     ),
     Role.OPERATOR: _rights(
         f"{_JOBS} {_RECURRING} {_TRACKING} {_WORK} {_VIEWS} {_OPERATION}",
-        f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE}"
+        f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} {_MOVE}"
         " EXISTS HDEL LLEN PSUBSCRIBE ZREMRANGEBYSCORE ZREVRANGEBYSCORE",
     ),
 }

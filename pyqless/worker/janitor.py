@@ -12,13 +12,15 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Final
 
 from pyqless.client import Client
 from pyqless.core import cleaning
-from pyqless.core.cleaning import PAGE, Days
-from pyqless.core.effects import Factory
+from pyqless.core.cleaning import PAGE
+from pyqless.core.effects import Transition
 from pyqless.errors import QlessError
+from pyqless.worker.forgotten import Forgotten
 
 __all__ = ["Janitor", "Report"]
 
@@ -37,6 +39,8 @@ class Report:
 
     #: hashes of statistics that are too old, by queue
     statistics: dict[str, int] = field(default_factory=dict)
+    #: hashes of statistics that keep their numbers, but no histogram any more, by queue
+    histograms: dict[str, int] = field(default_factory=dict)
     #: workers that were not seen for ``max-worker-age``
     workers: list[str] = field(default_factory=list)
     #: workers of pyqless that have told nothing of themselves for an hour
@@ -47,7 +51,7 @@ class Report:
     tracked: list[str] = field(default_factory=list)
     #: jids under tags whose jobs are gone, or do not bear them, by tag
     tags: dict[str, list[str]] = field(default_factory=dict)
-    #: jids that jobs waited for in vain, by the job that did
+    #: jids that jobs waited for in vain, by the job that did; none where it waited for nothing at all
     dependencies: dict[str, list[str]] = field(default_factory=dict)
     #: what could not be done, and why
     faults: list[str] = field(default_factory=list)
@@ -63,12 +67,16 @@ class Janitor:
 
     Args:
         dry: only look, and report what would be removed.
+        deep: look at all keys, too, for what belongs to queues, workers and tags that are on no list any more; this reads
+            the whole store.
     """
 
-    def __init__(self, client: Client, *, dry: bool = False) -> None:
+    def __init__(self, client: Client, *, dry: bool = False, deep: bool = False) -> None:
         self._storage = client.storage
         self._client = client
         self._dry = dry
+        self._deep = deep
+        self._forgotten = Forgotten()
 
     def run(self) -> Report:
         """
@@ -78,6 +86,7 @@ class Janitor:
             StorageError: the store is away.
         """
         report = Report()
+        self._forgotten = Forgotten.find(self._storage) if self._deep else Forgotten()
         for clean in (
             self._clean_statistics,
             self._clean_workers,
@@ -115,17 +124,22 @@ class Janitor:
     # -- one matter each ----------------------------------------------------------------------
 
     def _clean_statistics(self, report: Report) -> None:
-        for queue in self._storage.run(cleaning.known_queues):
-            count = sum(
-                self._storage.run(
-                    partial(cleaning.clean_statistics, queue=queue, days=days, dry=self._dry)
-                )
-                for days in _parts(
-                    self._storage.run(partial(cleaning.statistics_days, queue=queue))
-                )
-            )
-            if count:
-                report.statistics[queue] = count
+        first_days = self._forgotten.statistics
+        for queue in sorted({*self._storage.run(cleaning.known_queues), *first_days}):
+            days = self._storage.run(partial(cleaning.statistics_days, queue=queue))
+            days = days._replace(first=min(days.first, first_days.get(queue, days.first)))
+            if hashes := self._over(days.old, cleaning.clean_statistics, queue):
+                report.statistics[queue] = hashes
+            if hashes := self._over(days.shapeless, cleaning.clean_histograms, queue):
+                report.histograms[queue] = hashes
+
+    def _over(self, days: range, rule: Callable[..., Transition[int]], queue: str) -> int:
+        """Apply a rule to some days after others; how much it has removed."""
+        parts = (days[start : start + DAYS] for start in range(0, len(days), DAYS))
+        return sum(
+            self._storage.run(partial(rule, queue=queue, days=part, dry=self._dry))
+            for part in parts
+        )
 
     def _clean_workers(self, report: Report) -> None:
         report.workers = self._storage.run(cleaning.old_workers)
@@ -134,56 +148,46 @@ class Janitor:
         report.silent = self._storage.run(
             partial(cleaning.drop_silent_workers, age=SILENCE, dry=self._dry)
         )
-        for worker in self._storage.run(cleaning.known_workers):
-            self._clean_entries(worker, report)
-
-    def _clean_entries(self, worker: str, report: Report) -> None:
-        gone = self._storage.run(
-            partial(cleaning.drop_worker_entries, worker=worker, dry=self._dry)
-        )
-        if gone:
-            report.entries[worker] = gone
+        known = self._storage.run(cleaning.known_workers)
+        for worker in dict.fromkeys([*known, *sorted(self._forgotten.workers)]):
+            if gone := self._through(cleaning.drop_worker_entries, worker=worker):
+                report.entries[worker] = gone
 
     def _clean_tracked(self, report: Report) -> None:
-        report.tracked = self._through(
-            lambda offset: partial(cleaning.clean_tracked, offset=offset, dry=self._dry)
-        )
+        report.tracked = self._through(cleaning.clean_tracked)
 
     def _clean_tags(self, report: Report) -> None:
-        for tag in self._storage.run(cleaning.known_tags):
-            if gone := self._through(partial(self._tag_page, tag)):
+        counted = self._storage.run(cleaning.known_tags)
+        known = [tag for name in counted for tag in cleaning.indexes(name)]
+        for tag in dict.fromkeys([*known, *sorted(self._forgotten.tags)]):
+            if gone := self._through(cleaning.clean_tag, tag=tag):
                 report.tags[tag] = gone
-
-    def _tag_page(self, tag: str, offset: int) -> Factory[tuple[list[str], int]]:
-        return partial(cleaning.clean_tag, tag=tag, offset=offset, dry=self._dry)
 
     def _clean_dependencies(self, report: Report) -> None:
         for queue in self._storage.run(cleaning.known_queues):
-            offset = 0
-            while page := self._storage.run(
-                partial(cleaning.page_of_depending, queue=queue, offset=offset)
-            ):
-                for jid in page:
-                    gone = self._storage.run(
-                        partial(cleaning.mend_dependencies, jid=jid, dry=self._dry)
-                    )
-                    if gone:
-                        report.dependencies[jid] = gone
-                offset += PAGE
+            for jid in list(self._depending(queue)):
+                mend = partial(cleaning.mend_dependencies, jid=jid, dry=self._dry)
+                if (gone := self._storage.run(mend)) is not None:
+                    report.dependencies[jid] = gone
 
-    def _through(self, rule: Callable[[int], Factory[tuple[list[str], int]]]) -> list[str]:
+    def _depending(self, queue: str) -> Iterator[str]:
+        for offset in count(step=PAGE):
+            page = self._storage.run(
+                partial(cleaning.page_of_depending, queue=queue, offset=offset)
+            )
+            yield from page
+            if len(page) < PAGE:
+                return
+
+    def _through(
+        self, rule: Callable[..., Transition[tuple[list[str], int]]], **of: str
+    ) -> list[str]:
         """Apply a rule to page after page; what it removes makes the pages behind come nearer."""
         removed: list[str] = []
         offset = 0
         while True:
-            gone, looked = self._storage.run(rule(offset))
+            gone, looked = self._storage.run(partial(rule, **of, offset=offset, dry=self._dry))
             removed += gone
             offset += looked if self._dry else looked - len(gone)
             if looked < PAGE:
                 return removed
-
-
-def _parts(days: Days) -> Iterator[Days]:
-    step = DAYS * 86400
-    for first in range(days.first, days.end, step):
-        yield Days(first, min(first + step, days.end))

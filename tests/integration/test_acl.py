@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from typing import Any, Final
 
@@ -19,13 +20,15 @@ from pyqless.core.transaction import Transaction
 from pyqless.doctor import RIGHTS, Role, Verdict, acl_line, probe
 from pyqless.errors import RequestError, StorageError, StoreUnsupported
 from pyqless.storage import Storage, open_storage
+from pyqless.storage.parts import Part
 from pyqless.storage.redis import RedisStorage
 from pyqless.storage.redis.steps import LinkLost
 from tests.servers import Server
 
 PASSWORD: Final = "s3cret"  # noqa: S105 - of a server that lives as long as the test
 
-#: What each role does, call by call: ``>`` marks what others do in between, ``!`` what the rules refuse.
+#: What each role does, call by call: ``>`` marks what others do in between, ``!`` what the rules refuse; ``move`` is to dump
+#: and load all.
 #: Together these are all calls of the role, and need all its rights.
 PRODUCER: Final = """
     > config.set 0 max-job-history 3
@@ -151,6 +154,7 @@ OPERATOR: Final = """
     unfail 2 q group 1
     queue.forget 2 q
     workers 100000
+    move
 """
 PARTS: Final[dict[Role, tuple[str, ...]]] = {
     Role.PRODUCER: (PRODUCER,),
@@ -227,6 +231,10 @@ def act(part: str, own: Storage, others: Storage) -> None:
     """Do a part; raises what keeps the role from it."""
     for line in part.strip().splitlines():
         match line.split(maxsplit=1):
+            case ["move"]:
+                others.restore([Part("ql:text", "string", ("text",))])
+                with closing(own.scan()) as parts:
+                    own.restore(list(parts))
             case ["listen", channel]:
                 with own.subscribe(channel) as subscription:
                     others.run(partial(announce, channel=channel))
@@ -254,7 +262,7 @@ def test_the_parts_below_are_all_that_a_role_may_call(role: Role) -> None:
         line.removeprefix("! ").split()
         for part in PARTS[role]
         for line in textwrap.dedent(part).strip().splitlines()
-        if not line.startswith((">", "listen"))
+        if not line.startswith((">", "listen", "move"))
     ]
     # tag and track are several calls in one
     called = {

@@ -158,7 +158,8 @@ def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
     assert answer("janitor --dry-run")["tracked"] == ["j"]
     assert cli("janitor --dry-run") == (0, "tracked would be removed: j\n", "")
     assert cli("janitor") == (0, "tracked removed: j\n", "")
-    assert cli("janitor") == (0, "", "")
+    assert cli("janitor") == (0, "nothing to remove\n", "")
+    assert cli("janitor --dry-run --deep") == (0, "nothing to remove\n", "")
 
 
 def _remove_job(tx: Any, jid: str) -> Any:

@@ -63,8 +63,7 @@ def test_what_there_is(core: Target, run: Run) -> None:
     core.call("pop", "100", "q", "w", "1")
     assert run(cleaning.known_queues) == ["q"]
     assert run(cleaning.known_workers) == ["w"]
-    # a number may stand for two keys, so it is left alone
-    assert run(cleaning.known_tags) == ["blue"]
+    assert run(cleaning.known_tags) == ["2", "blue"]
 
 
 def test_old_workers(core: Target, run: Run) -> None:
@@ -89,18 +88,38 @@ def test_statistics_are_kept_for_as_long_as_is_set(core: Target, run: Run) -> No
     seen(core, 10 * DAY + 5)
     core.call("config.set", "0", "stats-history", "3")
     days = run(cleaning.statistics_days, now=14 * DAY + 1.0, queue="q")
-    assert days == Days(10 * DAY, 11 * DAY)
-    assert run(cleaning.clean_statistics, queue="q", days=days, dry=True) == 1
+    # the histograms are kept for seven days, so for longer than all the rest
+    assert days == Days(10 * DAY, 11 * DAY, 11 * DAY)
+    assert run(cleaning.clean_statistics, queue="q", days=days.old, dry=True) == 1
     assert f"ql:s:wait:{10 * DAY}:q" in content(core)
-    assert run(cleaning.clean_statistics, queue="q", days=days) == 1
+    assert run(cleaning.clean_statistics, queue="q", days=days.old) == 1
     assert f"ql:s:wait:{10 * DAY}:q" not in content(core)
     assert f"ql:s:wait:{11 * DAY}:q" in content(core)
-    assert run(cleaning.clean_statistics, queue="q", days=days) == 0
+    assert run(cleaning.clean_statistics, queue="q", days=days.old) == 0
 
 
-def test_thirty_days_unless_anything_is_set(core: Target, run: Run) -> None:
+def test_thirty_days_unless_anything_is_set_and_seven_of_histograms(core: Target, run: Run) -> None:
     seen(core, 10 * DAY)
-    assert run(cleaning.statistics_days, now=41.5 * DAY, queue="q") == Days(10 * DAY, 11 * DAY)
+    days = run(cleaning.statistics_days, now=41.5 * DAY, queue="q")
+    assert days == Days(10 * DAY, 11 * DAY, 34 * DAY)
+    assert days.old == range(10 * DAY, 11 * DAY, DAY)
+    assert list(days.shapeless) == [day * DAY for day in range(11, 34)]
+
+
+def test_of_a_histogram_that_is_too_old_the_numbers_stay(core: Target, run: Run) -> None:
+    seen(core, 10 * DAY)
+    core.call("complete", str(10 * DAY + 3), f"J{10 * DAY}", "w", "q", "{}")
+    before = content(core)
+    key = f"ql:s:wait:{10 * DAY}:q"
+    assert before[key] == {"total": "1", "mean": "0", "vk": "0", "s0": "1"}
+    assert run(cleaning.clean_histograms, queue="q", days=[10 * DAY], dry=True) == 2
+    assert content(core) == before
+    assert run(cleaning.clean_histograms, queue="q", days=[10 * DAY]) == 2
+    assert content(core)[key] == {"total": "1", "mean": "0", "vk": "0"}
+    assert content(core)[f"ql:s:run:{10 * DAY}:q"]["total"] == "1"
+    assert f"ql:s:wait:{11 * DAY}:q" in content(core)
+    assert run(cleaning.clean_histograms, queue="q", days=[10 * DAY]) == 0
+    assert run(cleaning.clean_histograms, queue="q", days=[]) == 0
 
 
 def test_no_days_of_a_queue_that_is_new_or_unknown(core: Target, run: Run) -> None:
@@ -108,7 +127,7 @@ def test_no_days_of_a_queue_that_is_new_or_unknown(core: Target, run: Run) -> No
     for queue in ("q", "nobody"):
         days = run(cleaning.statistics_days, now=12.0 * DAY, queue=queue)
         assert days.first == days.end
-        assert run(cleaning.clean_statistics, queue=queue, days=days) == 0
+        assert run(cleaning.clean_statistics, queue=queue, days=days.old) == 0
 
 
 # -- workers ----------------------------------------------------------------------------------
@@ -119,12 +138,12 @@ def test_a_worker_keeps_the_jobs_that_it_has(core: Target, run: Run) -> None:
     put(core, "K")
     core.call("pop", "100", "q", "w", "2")
     core.call("timeout", "101", "J")
-    assert run(cleaning.drop_worker_entries, worker="w", dry=True) == ["J"]
+    assert run(cleaning.drop_worker_entries, worker="w", offset=0, dry=True) == (["J"], 2)
     assert set(content(core)["ql:w:w:jobs"]) == {"J", "K"}
-    assert run(cleaning.drop_worker_entries, worker="w") == ["J"]
+    assert run(cleaning.drop_worker_entries, worker="w", offset=0) == (["J"], 2)
     assert set(content(core)["ql:w:w:jobs"]) == {"K"}
-    assert run(cleaning.drop_worker_entries, worker="w") == []
-    assert run(cleaning.drop_worker_entries, worker="nobody") == []
+    assert run(cleaning.drop_worker_entries, worker="w", offset=0) == ([], 1)
+    assert run(cleaning.drop_worker_entries, worker="nobody", offset=0) == ([], 0)
 
 
 def test_silent_workers_are_forgotten(core: Target, run: Run) -> None:
@@ -207,6 +226,38 @@ def test_a_tag_is_counted_once_all_its_pages_are_seen(core: Target, run: Run) ->
     assert content(core)["ql:tags"] == {"blue": 150.0}
 
 
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("blue", ["blue"]),
+        ("2", ["2"]),
+        ("0x10", ["0x10"]),
+        ("0.10000000000000001", ["0.10000000000000001", "0.1"]),
+    ],
+)
+def test_under_which_texts_a_tag_is_found(name: str, texts: list[str]) -> None:
+    assert cleaning.indexes(name) == texts
+
+
+def test_a_tag_that_is_a_number_is_found_by_the_text_of_the_index(core: Target, run: Run) -> None:
+    put(core, "J", "tags", "[0.1, 2]")
+    put(core, "K", "tags", '["0.1", "2"]')
+    put(core, "L", "tags", "[0.1, 2]")
+    counts = {"0.1": 1.0, "0.10000000000000001": 2.0, "2": 3.0}
+    assert {name: content(core)["ql:tags"][name] for name in counts} == counts
+    write(core, ("DEL", "ql:j:J"), ("HSET", "ql:j:K", "tags", '[{}, "0.1", "2"]'))
+    for tag in ("0.1", "2"):
+        assert run(cleaning.clean_tag, tag=tag, offset=0, dry=True) == (["J"], 3)
+        assert run(cleaning.clean_tag, tag=tag, offset=0) == (["J"], 3)
+        assert set(content(core)[f"ql:t:{tag}"]) == {"K", "L"}
+    # nothing is found under the long text, but that says nothing about the count
+    assert run(cleaning.clean_tag, tag="0.10000000000000001", offset=0) == ([], 0)
+    assert {name: content(core)["ql:tags"][name] for name in counts} == counts
+    write(core, ("DEL", "ql:j:K"), ("DEL", "ql:j:L"))
+    assert run(cleaning.clean_tag, tag="2", offset=0) == (["K", "L"], 2)
+    assert "2" not in content(core)["ql:tags"]
+
+
 # -- dependencies -----------------------------------------------------------------------------
 
 
@@ -234,19 +285,35 @@ def test_a_job_that_waits_in_vain_is_let_go(core: Target, run: Run) -> None:
     assert "B" in after["ql:q:q-work"]
     assert "ql:j:C-dependents" not in after
     assert run(cleaning.page_of_depending, queue="q", offset=0) == []
+    assert run(cleaning.mend_dependencies, jid="B") is None
+
+
+@pytest.mark.usefixtures("waiting")
+@pytest.mark.parametrize("delay", ["0", "60"])
+def test_a_job_that_waits_for_nothing_is_let_go(core: Target, run: Run, delay: str) -> None:
+    if delay != "0":
+        write(core, ("HSET", "ql:j:B", "scheduled", "160"))
+    write(core, ("DEL", "ql:j:B-dependencies"))
+    before = content(core)
+    assert run(cleaning.mend_dependencies, jid="B", dry=True) == []
+    assert content(core) == before
     assert run(cleaning.mend_dependencies, jid="B") == []
+    after = content(core)
+    assert after["ql:j:B"]["state"] == ("waiting" if delay == "0" else "scheduled")
+    assert "ql:q:q-depends" not in after
+    assert run(cleaning.mend_dependencies, jid="B") is None
 
 
 @pytest.mark.usefixtures("waiting")
 def test_a_job_that_waits_for_what_is_there_goes_on_waiting(core: Target, run: Run) -> None:
-    assert run(cleaning.mend_dependencies, jid="B") == []
+    assert run(cleaning.mend_dependencies, jid="B") is None
     assert content(core)["ql:j:B-dependencies"] == ["A", "C"]
 
 
 @pytest.mark.usefixtures("waiting")
 def test_a_damaged_job_is_reported_and_left(core: Target, run: Run) -> None:
     write(core, ("DEL", "ql:j:A"), ("HSET", "ql:j:B", "priority", "much"))
-    assert run(cleaning.mend_dependencies, jid="B") == []
+    assert run(cleaning.mend_dependencies, jid="B") is None
     assert core._storage.metrics.damaged == 1
     assert content(core)["ql:j:B-dependencies"] == ["A", "C"]
 
@@ -280,7 +347,7 @@ def test_what_decides_is_guarded(core: Target) -> None:
         (partial(cleaning.mend_dependencies, jid="B"), {"ql:j:A", "ql:j:B", "ql:j:B-dependencies"}),
         (partial(cleaning.clean_tracked, offset=0), {"ql:j:A"}),
         (partial(cleaning.clean_tag, tag="blue", offset=0), {"ql:j:A", "ql:t:blue"}),
-        (partial(cleaning.drop_worker_entries, worker="w"), {"ql:j:A"}),
+        (partial(cleaning.drop_worker_entries, worker="w", offset=0), {"ql:j:A"}),
         (partial(cleaning.drop_silent_workers, age=1.0), {"ql:py:workers"}),
     )
     for rule, keys in cases:

@@ -7,8 +7,10 @@ import pytest
 
 from pyqless import Client, Queue
 from pyqless.core.effects import Transition
+from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreUnavailable
+from pyqless.worker.forgotten import Forgotten
 from pyqless.worker.janitor import Janitor, Report
 from tests.unit.worker.conftest import Clock
 
@@ -40,6 +42,83 @@ def test_a_pass_cleans_all_and_a_second_one_finds_nothing(
     assert (done.tracked, done.statistics) == (looked.tracked, looked.statistics)
     assert not Janitor(client).run()
     assert [job.jid for job in client.jobs.tracked().jobs] == ["J119"]
+
+
+def test_what_is_on_no_list_any_more_is_found_among_the_keys(
+    client: Client, queue: Queue, clock: Clock
+) -> None:
+    """Of a queue that was forgotten, of a worker that was struck, of a tag that is not counted."""
+    queue.put("klass", {}, jid="J", tags=["blue"])
+    queue.put("klass", {}, jid="K")
+    queue.pop(2)
+    client.jobs["K"].timeout()
+    client.workers.deregister("ann")
+    client.storage.run(_forget)
+    clock.now += 40 * DAY
+    assert not Janitor(client).run()
+    looked = Janitor(client, dry=True, deep=True).run()
+    assert looked == Report(statistics={"mail": 1}, entries={"ann": ["K"]}, tags={"blue": ["J"]})
+    assert Janitor(client, deep=True).run() == looked
+    assert not Janitor(client, deep=True).run()
+
+
+def _forget(tx: Transaction) -> Transition[None]:
+    yield from tx.read()
+    tx.zrem(tx.keys.queues, "mail")
+    tx.zrem(tx.keys.tag_counts, "blue")
+    tx.hset(tx.keys.job("J"), "tags", "[]")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("ql:s:wait:86400:a:b", Forgotten(statistics={"a:b": 86400})),
+        ("ql:s:stats:soon:q", Forgotten()),
+        ("ql:s:stats", Forgotten()),
+        ("ql:w:a:b:jobs", Forgotten(workers={"a:b"})),
+        ("ql:workers", Forgotten()),
+        ("ql:t:a:b", Forgotten(tags={"a:b"})),
+        ("ql:j:s:wait:1:q", Forgotten()),
+    ],
+)
+def test_what_the_names_of_keys_tell(name: str, found: Forgotten) -> None:
+    assert Forgotten.among(Keys(), [name]) == found
+
+
+def test_the_first_day_counts() -> None:
+    names = [f"ql:s:run:{day * DAY}:q" for day in (7, 3, 5)]
+    assert Forgotten.among(Keys(), names).statistics == {"q": 3 * DAY}
+
+
+def test_histograms_go_before_the_numbers_do(client: Client, queue: Queue, clock: Clock) -> None:
+    queue.put("klass", {})
+    queue.pop()
+    began = clock.now
+    clock.now += 10 * DAY
+    looked = Janitor(client, dry=True).run()
+    assert looked.histograms == {"mail": 1}
+    assert Janitor(client).run().histograms == {"mail": 1}
+    assert not Janitor(client).run()
+    wait = queue.stats(began).wait
+    assert (wait.count, sum(wait.histogram)) == (1, 0)
+
+
+def test_many_that_wait_for_nothing_are_all_let_go(client: Client, queue: Queue) -> None:
+    parent = queue.put("klass", {})
+    for number in range(250):
+        queue.put("klass", {}, jid=f"J{number}", depends=[parent])
+    client.storage.run(_empty)
+    report = Janitor(client).run()
+    assert report.dependencies == {f"J{number}": [] for number in range(250)}
+    assert bool(report)
+    assert not Janitor(client).run()
+    assert next(iter(client.queues.counts())).depends == 0
+
+
+def _empty(tx: Transaction) -> Transition[None]:
+    yield from tx.read()
+    for number in range(250):
+        tx.delete(tx.keys.dependencies(f"J{number}"))
 
 
 def test_an_empty_store_is_clean(client: Client) -> None:
