@@ -166,6 +166,7 @@ def watch(ground: Ground, crowd: Crowd, database: int) -> Outcome:
     workers = told[: crowd.workers]
     jids = [jid for worker in workers for jid, _, _ in worker.popped]
     given_up = sum(worker.given_up for worker in workers)
+    assert jids, f"{crowd.kind}: nothing is done"
     assert len(set(jids)) == len(jids), "a job went to two workers"
     assert completed(ground, database) >= len(jids) - given_up, "a job is lost"
     pops = [1000 * (end - start) for worker in workers for _, start, end in worker.popped]

@@ -23,7 +23,7 @@ from tests.bench.opening import KINDS
 from tests.bench.scenarios import SCENARIOS, Figures, Scenario, life, run, run_async
 from tests.bench.tables import Cell, circumstances, show
 
-ROUNDS: Final = 60 if FULL else 2
+ROUNDS: Final = 40 if FULL else 2
 #: calls of each kind in a block
 COUNT: Final = 40 if FULL else 5
 CORES: Final[tuple[Sequence[int], ...]] = ((0,), (0, 1))
