@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
 import pytest
 
 from pyqless.core.effects import Command, Continue, Factory, FollowedBy, Transition
-from pyqless.core.keyspace import READS, Keyspace
 from pyqless.core.transaction import Transaction
 from pyqless.errors import (
     ConflictError,
@@ -22,155 +21,15 @@ from pyqless.errors import (
     StoreUnavailable,
     StoreUnsupported,
 )
-from pyqless.storage.base import Described
-from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import FENCE_LIFE, Lane
-from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError
-from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
-
-Packet = tuple[Command, ...]
-#: sees a packet and the replies to it, and returns the replies that arrive; or raises LinkLost
-Meddler = Callable[[Packet, list[Any]], list[Any]]
-
-
-def faithful(_: Packet, replies: list[Any]) -> list[Any]:
-    return replies
-
-
-class Server:
-    """One connection to a server; others write to its keyspace directly."""
-
-    def __init__(self) -> None:
-        self.keyspace = Keyspace()
-        self.packets: list[Packet] = []
-        self.meddle: Meddler = faithful
-        self.is_reachable = True
-        #: the number of the connection
-        self.connection = 0
-        self._forget()
-
-    def _forget(self) -> None:
-        self._watched: dict[str, int] = {}
-        self._queue: list[Command] | None = None
-
-    def perform(self, step: Step) -> Any:
-        """Do what the driver asks for."""
-        match step:
-            case Connect():
-                if not self.is_reachable:
-                    raise StoreUnavailable("nobody is there")
-                self.connection += 1
-                self._forget()
-            case Close():
-                self._forget()
-            case Exchange(commands):
-                self.packets.append(commands)
-                return self.meddle(commands, [self._answer(command) for command in commands])
-            case Pause():
-                pass
-        return None
-
-    def _answer(self, command: Command) -> Any:
-        name, *arguments = command
-        if self._queue is not None and name not in ("EXEC", "DISCARD"):
-            self._queue.append(command)
-            return "QUEUED"
-        match name:
-            case "WATCH":
-                for key in arguments:
-                    self._watched.setdefault(key, self.keyspace.versions.get(key, 0))
-            case "UNWATCH":
-                self._watched = {}
-            case "MULTI":
-                self._queue = []
-            case "DISCARD":
-                if self._queue is None:
-                    return ServerError("ERR DISCARD without MULTI")
-                self._forget()
-            case "EXEC":
-                return self._exec()
-            case "EXPIRE":
-                return 1
-            case _:
-                return self._carry_out(command)
-        return "OK"
-
-    def _exec(self) -> Any:
-        versions, queued = self.keyspace.versions, self._queue
-        if queued is None:
-            return ServerError("ERR EXEC without MULTI")
-        void = any(versions.get(key, 0) != version for key, version in self._watched.items())
-        self._forget()
-        return None if void else [self._answer(command) for command in queued]
-
-    def _carry_out(self, command: Command) -> Any:
-        try:
-            if command[0] in READS:
-                return self.keyspace.read(command)
-            self.keyspace.write(tuple(map(str, command)))
-        except TypeError:
-            return ServerError("WRONGTYPE of a key")
-        return 1
-
-
-class Bench:
-    """A storage, a lane and a server."""
-
-    def __init__(self, policy: Policy | None = None) -> None:
-        self.time = 0.0
-        self.policy = policy or Policy(attempts=5, monotonic=lambda: self.time)
-        self.server = Server()
-        self.storage = Described("simulated://", "ql", lambda: 7.0)
-        self.lane = Lane(self.storage.keys, self.policy, self.storage.metrics)
-
-    def run(self, transition: Factory[Any]) -> Any:
-        steps: Steps[Any] = carry_out(self.storage, self.policy, self.lane, transition, None)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    answer = self.server.perform(step)
-                except (LinkLost, StoreUnavailable) as event:
-                    step = steps.throw(event)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as end:
-            return end.value
-
-    def sent(self) -> list[list[str]]:
-        """The names of the commands of each packet."""
-        return [[command[0] for command in packet] for packet in self.server.packets]
-
-    def others_set(self, key: str, field: str, text: str) -> None:
-        self.server.keyspace.write(("HSET", key, field, text))
+from pyqless.storage.redis.steps import LinkLost
+from tests.unit.storage.simulated import Bench, Packet, last, lose, once
 
 
 @pytest.fixture
 def bench() -> Bench:
     return Bench()
-
-
-def once(name: str, act: Callable[[list[Any]], list[Any]]) -> Meddler:
-    """Meddle with the first packet that has a command of this name."""
-    done = False
-
-    def meddle(packet: Packet, replies: list[Any]) -> list[Any]:
-        nonlocal done
-        if done or name not in [command[0] for command in packet]:
-            return replies
-        done = True
-        return act(replies)
-
-    return meddle
-
-
-def lose(_: list[Any]) -> list[Any]:
-    raise LinkLost("lost", sent=True)
-
-
-def last(reply: Any) -> Callable[[list[Any]], list[Any]]:
-    return lambda replies: [*replies[:-1], reply]
 
 
 # -- transitions ------------------------------------------------------------------------------------
