@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from pyqless.core import busyness, expiry, lua, places, records
+from pyqless.core import busyness, expiry, letting_go, lua, places, records
 from pyqless.core.candidates import Scored
-from pyqless.core.dependencies import let_go, state_reads, wait_for
+from pyqless.core.chaining import followed
+from pyqless.core.dependencies import state_reads, wait_for
 from pyqless.core.effects import FollowedBy, Replies, Transition
 from pyqless.core.foreseeing import COMPLETION_SETTINGS, completion_reads, next_pop
 from pyqless.core.messages import publish_event, publish_log
@@ -16,8 +17,8 @@ from pyqless.core.ownership import COMPLETE, require_lock
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
-from pyqless.core.transaction import Transaction, raise_first
-from pyqless.errors import InvalidArgument, StoreCorrupted, WrongQueue
+from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidArgument, WrongQueue
 
 __all__ = ["Next", "advance", "complete"]
 
@@ -61,7 +62,9 @@ def complete(
     _require(job, worker, queue)
     expiring = _expiring(job, settings, *completed) if completed else _left_to_others(tx)
     others = [entry for entry in expiring.going if entry[0] != jid]
-    children, found = yield from _load(tx, sorted(dependents), others)
+    waiting = sorted(dependents)
+    children, later = waiting[: letting_go.MANY], waiting[letting_go.MANY :]
+    released, found = yield from _load(tx, children, others)
 
     _leave(job, worker, queue, data, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
@@ -71,11 +74,15 @@ def complete(
     expiry.drop(tx, others, found)
     if len(others) < len(expiring.going):
         expiry.drop(tx, [(jid, tx.now)], [fields.get("tags"), tx.now])
-    _let_go(tx, sorted(dependents), children, jid)
+    letting_go.let_all_go(tx, children, released, jid)
+    letting_go.put_off(tx, later, jid)
     tx.delete(tx.keys.dependents(jid))
     next_pop(tx, queue)
-    rest = expiry.expire if expiring.more else sampler.housekeeping()
-    return FollowedBy("complete", rest) if rest is not None else "complete"
+    return followed(
+        "complete",
+        letting_go.let_more_go if later else None,
+        expiry.expire if expiring.more else sampler.housekeeping(),
+    )
 
 
 def advance(
@@ -163,11 +170,7 @@ def _load(
         return [], []
     keys = tx.keys
     replies = yield from tx.read(
-        *(
-            read
-            for child in children
-            for read in (("HGETALL", keys.job(child)), ("SMEMBERS", keys.dependencies(child)))
-        ),
+        *letting_go.reads(keys, children),
         *expiry.drop_reads(keys, expiring),
         free=expiry.place_reads(keys, expiring),
         last=True,
@@ -193,15 +196,6 @@ def _write(job: StoredJob, state: str, queue: str) -> None:
         *("state", state, "worker", "", "failure", "{}"),
         *("queue", queue, "expires", "0", "remaining", retries),
     )
-
-
-def _let_go(tx: Transaction, children: list[str], found: Replies, parent: str) -> None:
-    for child, fields, dependencies in zip(children, found[::2], found[1::2], strict=True):
-        try:
-            raise_first([fields, dependencies])
-            let_go(StoredJob(tx, child, fields), dependencies, parent)
-        except StoreCorrupted as fault:
-            tx.reports.append(fault)
 
 
 def _enter(job: StoredJob, to: Next, states: dict[str | float, str | None]) -> str:

@@ -8,7 +8,7 @@ what will be read can read it together with the commit before. A wrong guess cos
 
 from __future__ import annotations
 
-from pyqless.core import expiry, records
+from pyqless.core import expiry, letting_go, records
 from pyqless.core.candidates import head_reads, shown_reads
 from pyqless.core.effects import Command
 from pyqless.core.keys import Keys
@@ -99,5 +99,5 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
         *records.reads(keys, jid),
         ("ZSCORE", keys.work(queue), jid),
         *shown_reads(keys, jid),
-        free=sampler.free(),
+        free=(*sampler.free(), letting_go.look(keys)),
     )

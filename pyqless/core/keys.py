@@ -21,6 +21,7 @@ class Keys:
         "completed",
         "config",
         "failures",
+        "letting_go",
         "namespace",
         "own",
         "paused",
@@ -43,6 +44,9 @@ class Keys:
         self.failures = prefix + "failures"
         #: prefix of the keys that only pyqless knows; Lua clients ignore them
         self.own = prefix + "py:"
+        #: list: jobs that are to be let go, as JSON lists of texts: since when, the job that was completed, and
+        #: the jids of those that waited for it; a chain is at work on them, or has been broken
+        self.letting_go = self.own + "letting-go"
         #: set: names of paused queues
         self.paused = prefix + "paused_queues"
         #: set: the hashes of statistics that have had samples pending

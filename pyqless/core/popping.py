@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
-from pyqless.core import busyness, lua
+from functools import partial
+from typing import Final
+
+from pyqless.core import busyness, letting_go, lua
 from pyqless.core.candidates import Candidate, head_reads
+from pyqless.core.chaining import followed
 from pyqless.core.effects import Continue, FollowedBy, Transition
 from pyqless.core.foreseeing import completion, note_next, pop_opening, pop_settings
 from pyqless.core.line import Line
@@ -15,9 +19,12 @@ from pyqless.core.paging import whole
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
-from pyqless.errors import InvalidSetting
+from pyqless.errors import InvalidSetting, QlessError
 
 __all__ = ["peek", "pop"]
+
+#: how many jobs a transaction hands out; each takes two guards
+MANY: Final = 100
 
 
 def pop(
@@ -36,10 +43,14 @@ def pop(
         list: the jobs as they are now; one that stands in two places comes twice, as from the core.
         Fewer than there are come only where damaged entries stood in the way.
     """
+    if count > MANY and lua.integer_argument(count) is not None:
+        return (yield from _pop_many(tx, queue, worker, count, []))
     busyness.notice(tx, queue)
     names = pop_settings(queue)
     reads = head_reads(tx.keys, queue, count, busyness.spread(tx, queue))
-    texts, paused, *replies = yield from tx.read(*pop_opening(tx.keys, queue), free=reads)
+    texts, paused, *replies, owed = yield from tx.read(
+        *pop_opening(tx.keys, queue), free=(*reads, letting_go.look(tx.keys))
+    )
     settings = Settings(names, texts)
     expires = tx.now + settings.heartbeat(queue)
     if paused:
@@ -65,7 +76,7 @@ def pop(
         completion(tx, handed[0].job.jid, queue)
     jobs = [candidate.view() for candidate in handed]
     rest = sampler.housekeeping()
-    return FollowedBy(jobs, rest) if rest is not None and jobs else jobs
+    return followed(jobs, letting_go.take_up if owed else None, rest if jobs else None)
 
 
 def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[int]:
@@ -78,6 +89,40 @@ def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> T
         if allowed < count:
             return settings.whole(name, allowed)
     return whole("count", count)
+
+
+def _pop_many(
+    tx: Transaction, queue: str, worker: str, count: float, handed: list[Job]
+) -> Transition[list[Job] | Continue | FollowedBy]:
+    """
+    Hand out some jobs beside those in hand, then go on until a transaction meets none.
+
+    What goes wrong once jobs are in hand is left to the next call to tell.
+    """
+    some = min(count, MANY)
+    try:
+        value = yield from pop(tx, queue, worker, some)
+    except QlessError:
+        if not handed:
+            raise
+        tx.drop_writes()
+        return handed
+    if isinstance(value, Continue):
+        return Continue(partial(_pop_many, queue=queue, worker=worker, count=count, handed=handed))
+    jobs, *rest = value if isinstance(value, FollowedBy) else (value,)
+    handed = [*handed, *jobs]
+    if count > some and _goes_on(tx, queue, jobs):
+        left = count - some
+        return Continue(partial(_pop_many, queue=queue, worker=worker, count=left, handed=handed))
+    return followed(handed, *rest)
+
+
+def _goes_on(tx: Transaction, queue: str, jobs: list[Job]) -> bool:
+    """Whether a lock was met or made; one that has expired as it was made would be met again and again."""
+    locks = tx.keys.locks(queue)
+    return any(write[1] == locks for write in tx.writes) and all(
+        job.expires > tx.now for job in jobs
+    )
 
 
 def _pop_again(
