@@ -62,9 +62,7 @@ class Caller(Generic[S]):
     ) -> None:
         self._worker_name = checks.optional(checks.name, "worker_name", worker_name)
         self.max_data_size = checks.whole("max_data_size", max_data_size, least=1)
-        if encoder is not None and not callable(encoder):
-            checks.refuse("encoder", encoder, "must be callable")
-        self._encoder = encoder
+        self._encoder = checks.optional(checks.function, "encoder", encoder)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.storage.url} as {self.worker_name!r}>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -18,8 +18,10 @@ from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.errors import InvalidArgument
 
 __all__ = [
+    "callbacks",
     "choice",
     "flag",
+    "function",
     "is_storable",
     "jid",
     "jids",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Callback = TypeVar("Callback")
 
 #: how long a name may be, bytes of UTF-8
 NAME_BYTES: Final = 512
@@ -74,6 +77,20 @@ def flag(argument: str, value: Any) -> bool:
     if not isinstance(value, bool):
         refuse(argument, value, f"must be True or False, not {type(value).__name__}")
     return value
+
+
+def function(argument: str, value: Callback) -> Callback:
+    """Something to be called."""
+    if not callable(value):
+        refuse(argument, value, f"must be callable, not {type(value).__name__}")
+    return value
+
+
+def callbacks(argument: str, value: Mapping[str, Callback]) -> Mapping[str, Callback]:
+    """Things to be called, by name."""
+    if not isinstance(value, Mapping):
+        refuse(argument, value, f"must be a mapping, not {type(value).__name__}")
+    return {name: function(f"{argument}[{name!r}]", found) for name, found in value.items()}
 
 
 def choice(argument: str, values: Any, known: Iterable[str]) -> tuple[str, ...]:

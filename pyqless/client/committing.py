@@ -10,7 +10,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 from pyqless.client import checks, sessions
 from pyqless.client.aio.client import AsyncClient
 from pyqless.client.declaring import JobFunction
-from pyqless.client.options import PutOptions
+from pyqless.client.options import PutOptions, require_known
 from pyqless.client.requests import enqueueing as requests
 from pyqless.client.sync.client import Client
 from pyqless.core.effects import Factory
@@ -18,7 +18,6 @@ from pyqless.core.effects import Factory
 __all__ = ["AsyncOnCommit", "OnCommit"]
 
 P = ParamSpec("P")
-T = TypeVar("T")
 C = TypeVar("C", Client, AsyncClient)
 
 #: has a database call something after the commit of the transaction that is open, such as Django's
@@ -48,8 +47,7 @@ class _Puts(ABC, Generic[C]):
             DataTooLarge: the data is longer than the client allows.
         """
         given: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
-        for name in options.keys() - given.keys():
-            checks.refuse("options", name, "is no option of put")
+        require_known(options, given, "put")
         put = requests.put(self._client.queues[queue], klass, data, **(given | options))
         self._later(put.transition)
         return put.jid
@@ -86,7 +84,7 @@ class OnCommit(_Puts[Client]):
 
     def __init__(self, client: Client, register: Register) -> None:
         self._client = _checked(client, Client, "AsyncOnCommit")
-        self._register = _callable(register)
+        self._register = checks.function("register", register)
 
     @classmethod
     def of_session(cls, client: Client, session: Any) -> Self:
@@ -115,7 +113,7 @@ class AsyncOnCommit(_Puts[AsyncClient]):
 
     def __init__(self, client: AsyncClient, register: AsyncRegister) -> None:
         self._client = _checked(client, AsyncClient, "OnCommit")
-        self._register = _callable(register)
+        self._register = checks.function("register", register)
 
     @classmethod
     def of_session(cls, client: AsyncClient, session: Any) -> Self:
@@ -138,9 +136,3 @@ def _checked(client: Any, kind: type[C], other: str) -> C:
     if not isinstance(client, kind):
         checks.refuse("client", client, f"must be of type {kind.__name__}; see {other}, too")
     return client
-
-
-def _callable(register: T) -> T:
-    if not callable(register):
-        checks.refuse("register", register, "must be callable")
-    return register

@@ -121,7 +121,7 @@ class JobFunction(Generic[P, R]):
         """Choose the client to put it with: ``await resize.on(client).put("a.png")``."""
         if isinstance(client, AsyncClient):
             return AsyncOrder(client, self, {})
-        return Order(client, self, {})
+        return Order(_require_client(client), self, {})
 
     def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The data of a job that makes a call; see ``Arguments.data``."""
@@ -133,11 +133,11 @@ class JobFunction(Generic[P, R]):
         return self._options
 
     def _client(self) -> Client:
-        client = self._source
-        if client is None:
+        source = self._source
+        if source is None:
             fault = "is missing: give job() one, or call on(client)"
             checks.refuse("client", self.klass_name, fault)
-        return client if isinstance(client, Client) else client()
+        return source if isinstance(source, Client) else _require_client(source())
 
 
 def _told_what_is_missing(declare: F) -> F:
@@ -189,9 +189,12 @@ def job(
     }
     options: Any = {option: value for option, value in given.items() if value is not None}
 
+    if not isinstance(client, Client):
+        checks.optional(checks.function, "client", client)
+
     def declare(function: Callable[P, R]) -> JobFunction[P, R]:
         return JobFunction(
-            function,
+            checks.function("function", function),
             klass_name=_name_of(function) if name is None else checks.name("name", name),
             queue_name=checks.name("queue", queue),
             heartbeat=checks.optional(checks.positive, "heartbeat", heartbeat),
@@ -202,8 +205,16 @@ def job(
     return declare
 
 
+def _require_client(client: object) -> Client:
+    if isinstance(client, AsyncClient):
+        checks.refuse("client", client, "is for asyncio, so it has to be named by on(client)")
+    if not isinstance(client, Client):
+        checks.refuse("client", client, f"must be a client, not {type(client).__name__}")
+    return client
+
+
 def _name_of(function: Callable[..., Any]) -> str:
-    if "<locals>" in function.__qualname__:
-        fault = "is defined inside a function, where no worker finds it; give it a name"
+    if "<" in getattr(function, "__qualname__", "<locals>"):
+        fault = "stands in no module by itself, where a worker would find it; give it a name"
         checks.refuse("function", function, fault)
     return f"{function.__module__}.{function.__qualname__}"

@@ -19,6 +19,7 @@ __all__ = [
     "digest",
     "merged",
     "on_conflict",
+    "require_known",
 ]
 
 _CONFLICTS: Final = ("replace", "keep", "error", "replace_if_done")
@@ -77,6 +78,20 @@ def merged(klass: str | type, data: Any, given: Mapping[str, Any]) -> dict[str, 
         known = ", ".join(sorted(_KNOWN))
         checks.refuse("default_job_options", found, f"must give a mapping of {known}")
     return {name: found.get(name) if value is None else value for name, value in given.items()}
+
+
+def require_known(given: Mapping[str, Any], known: Iterable[str], what: str) -> None:
+    """
+    Refuse options that there are none of.
+
+    Args:
+        what: whose options they should be, for the message.
+
+    Raises:
+        InvalidArgument: there is one.
+    """
+    for name in sorted(given.keys() - set(known)):
+        checks.refuse("options", name, f"is no option of {what}")
 
 
 def on_conflict(value: Any, *, unique: bool) -> OnConflict:

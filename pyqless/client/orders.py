@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyqless.client import checks
-from pyqless.client.options import PutOptions, RecurOptions
+from pyqless.client.options import PutOptions, RecurOptions, require_known
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
@@ -20,7 +20,8 @@ P = ParamSpec("P")
 C = TypeVar("C", bound="Client | AsyncClient")
 T = TypeVar("T")
 
-#: the options that ``Queue.recur`` takes
+#: what ``Queue.put`` and ``Queue.recur`` take
+_PUT: Final = PutOptions.__optional_keys__
 _RECURRING: Final = RecurOptions.__optional_keys__
 
 
@@ -46,6 +47,7 @@ class _Order(Generic[P, C]):
 
     def options(self, **options: Unpack[PutOptions]) -> Self:
         """Choose options of ``Queue.put``."""
+        require_known(options, _PUT, "put")
         return type(self)(self._client, self._function, {**self._options, **options}, self._at)
 
     def delay(self, seconds: float) -> Self:
@@ -71,8 +73,7 @@ class _Order(Generic[P, C]):
     def _recur(self, interval: float, options: RecurOptions) -> Callable[[Any, Any], Any]:
         queue: Any = self._client.queues[self._function.queue_name]
         function, chosen = self._function, {**self._chosen(), **options}
-        for name in chosen.keys() - _RECURRING:
-            checks.refuse("options", name, "is no option of recurring jobs")
+        require_known(chosen, _RECURRING, "recurring jobs")
 
         def put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return queue.recur(function.klass_name, function.data(args, kwargs), interval, **chosen)

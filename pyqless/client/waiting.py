@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterable
 from functools import partial
+from threading import TIMEOUT_MAX
 from typing import Any, Final
 
 from pyqless.client import checks
@@ -121,6 +122,11 @@ def _read(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}
+
+
+def at_most(timeout: float | None) -> float | None:
+    """For how long to wait: for ever for None, and for what is longer than the system can."""
+    return None if timeout is None or seconds(timeout) > TIMEOUT_MAX else timeout
 
 
 def seconds(timeout: float | None) -> float:

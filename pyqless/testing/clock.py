@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pyqless.client import checks
+
 __all__ = ["Clock"]
 
 
@@ -15,7 +17,7 @@ class Clock:
     """
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
-        self.now = now
+        self.now = checks.number("now", now)
 
     def __call__(self) -> float:
         """The moment, Unix time in seconds."""
@@ -26,4 +28,4 @@ class Clock:
 
     def move(self, seconds: float) -> None:
         """Move it on."""
-        self.now += seconds
+        self.now += checks.number("seconds", seconds)

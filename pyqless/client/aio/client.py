@@ -51,7 +51,7 @@ class AsyncClient(Caller[AsyncStorage]):
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
-            clock=clock,
+            clock=checks.function("clock", clock),
             **options,
         )
         only_looks = checks.flag("read_only", read_only)

@@ -7,7 +7,9 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Self
 
+from pyqless.client import checks
 from pyqless.client.events import Event, event_of
+from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import AsyncStorage, AsyncSubscription, Message
 from pyqless.storage.base import GAP
@@ -27,11 +29,12 @@ class AsyncEvents:
 
     async def get(self, timeout: float | None = None) -> Event | None:
         """As ``Events.get``."""
+        seconds = at_most(timeout)
         try:
-            message = await self._next(timeout)
+            message = await self._next(seconds)
         except StoreUnavailable:
             await self._let_go()
-            message = await self._next(timeout)
+            message = await self._next(seconds)
         return None if message is None else event_of(self._storage.keys, message)
 
     async def _next(self, timeout: float | None) -> Message | None:
@@ -58,9 +61,10 @@ class AsyncEvents:
 
     async def listen(self, callbacks: Mapping[str, Callable[[Event], object]]) -> None:
         """As ``Events.listen``; what a callback gives is awaited where it can be."""
+        known = checks.callbacks("callbacks", callbacks)
         async for event in self:
-            if event.name in callbacks:
-                value = callbacks[event.name](event)
+            if event.name in known:
+                value = known[event.name](event)
                 if inspect.isawaitable(value):
                     await value
 

@@ -70,7 +70,7 @@ class AsyncJobs:
     ) -> dict[str, int] | JobPage[AsyncJob]:
         """As ``Jobs.failed``."""
         if group is None:
-            return await self.client.storage.run(requests.groups())
+            return await self.client.storage.run(requests.groups(offset, count))
         page = await self.client.storage.run(requests.failed(group, offset, count))
         return JobPage(page.total, [AsyncJob(self.client, seen) for seen in page.jobs])
 

@@ -59,7 +59,7 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
 
 def _identity(chosen: dict[str, Any], klass: str, text: str) -> tuple[str, OnConflict]:
     """Take the options that say what a job is called, and what is to happen if another is called so."""
-    unique = checks.flag("unique", chosen.pop("unique") or False)
+    unique = bool(checks.optional(checks.flag, "unique", chosen.pop("unique")))
     conflict = options.on_conflict(chosen.pop("on_conflict"), unique=unique)
     given = chosen.pop("jid")
     if not unique:

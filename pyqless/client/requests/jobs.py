@@ -193,7 +193,7 @@ def depend(job: Job, jids: Iterable[str]) -> Factory[bool]:
 
 def undepend(job: Job, jids: Iterable[str], *, everything: bool) -> Factory[bool]:
     """See ``Job.undepend``."""
-    others = checks.jids("jids", jids, least=0 if everything else 1)
+    others = checks.jids("jids", jids, least=0 if checks.flag("all", everything) else 1)
     if everything and others:
         checks.refuse("jids", others, "cannot be named together with all")
     if "all" in others:
@@ -288,8 +288,9 @@ def completed(offset: int, count: int) -> Factory[list[str]]:
     return partial(queues.completed, offset=first, count=number)
 
 
-def groups() -> Factory[dict[str, int]]:
-    """See ``Jobs.failed``."""
+def groups(offset: int, count: int) -> Factory[dict[str, int]]:
+    """See ``Jobs.failed``; groups come without pages."""
+    checks.page(offset, count)
     return failures.groups
 
 

@@ -69,7 +69,7 @@ class Client(Caller[Storage]):
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
-            clock=clock,
+            clock=checks.function("clock", clock),
             **options,
         )
         only_looks = checks.flag("read_only", read_only)

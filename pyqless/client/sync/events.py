@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
+from pyqless.client import checks
 from pyqless.client.events import Event, event_of
+from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import Message, Storage, Subscription
 from pyqless.storage.base import GAP
@@ -39,13 +41,15 @@ class Events:
             Event: or None if there was none in time, or this is closed.
 
         Raises:
+            InvalidArgument: the timeout is no good.
             StoreUnavailable: the connection broke, and the store cannot be reached; it may be tried again.
         """
+        seconds = at_most(timeout)
         try:
-            message = self._next(timeout)
+            message = self._next(seconds)
         except StoreUnavailable:
             self._let_go()
-            message = self._next(timeout)
+            message = self._next(seconds)
         return None if message is None else event_of(self._storage.keys, message)
 
     def _next(self, timeout: float | None) -> Message | None:
@@ -71,10 +75,14 @@ class Events:
 
         Args:
             callbacks: by the events' names; events of other names are passed over.
+
+        Raises:
+            InvalidArgument: they cannot be called.
         """
+        known = checks.callbacks("callbacks", callbacks)
         for event in self:
-            if event.name in callbacks:
-                callbacks[event.name](event)
+            if event.name in known:
+                known[event.name](event)
 
     def close(self) -> None:
         """Listen no longer."""

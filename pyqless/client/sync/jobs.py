@@ -99,7 +99,7 @@ class Jobs:
             dict: how many jobs each group has; with ``group`` a page of its jobs.
         """
         if group is None:
-            return self.client.storage.run(requests.groups())
+            return self.client.storage.run(requests.groups(offset, count))
         page = self.client.storage.run(requests.failed(group, offset, count))
         return JobPage(page.total, [Job(self.client, seen) for seen in page.jobs])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyqless.client import checks
 from pyqless.client.requests import recurring as requests
 from pyqless.client.requests.recurring import UNCHANGED
 from pyqless.client.views import RecurringJobView
@@ -117,6 +118,12 @@ class RecurringJob(RecurringJobView["Client"]):
 
     # -- settings, to be assigned -------------------------------------------------------------
 
+    def _assign(self, **setting: Any) -> None:
+        ((name, value),) = setting.items()
+        if value is None:  # which update takes for no change
+            checks.refuse(name, value, "must not be None")
+        self.update(**setting)
+
     @property
     def klass_name(self) -> str:
         """The name of the code that runs its jobs."""
@@ -124,7 +131,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @klass_name.setter
     def klass_name(self, klass: str | type) -> None:
-        self.update(klass=klass)
+        self._assign(klass=klass)
 
     @property
     def data(self) -> Any:
@@ -142,7 +149,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @queue_name.setter
     def queue_name(self, queue: str) -> None:
-        self.update(queue=queue)
+        self._assign(queue=queue)
 
     @property
     def interval(self) -> float:
@@ -151,7 +158,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @interval.setter
     def interval(self, interval: float) -> None:
-        self.update(interval=interval)
+        self._assign(interval=interval)
 
     @property
     def priority(self) -> float:
@@ -160,7 +167,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @priority.setter
     def priority(self, priority: float) -> None:
-        self.update(priority=priority)
+        self._assign(priority=priority)
 
     @property
     def retries(self) -> int:
@@ -169,7 +176,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @retries.setter
     def retries(self, retries: int) -> None:
-        self.update(retries=retries)
+        self._assign(retries=retries)
 
     @property
     def backlog(self) -> int:
@@ -178,4 +185,4 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @backlog.setter
     def backlog(self, backlog: int) -> None:
-        self.update(backlog=backlog)
+        self._assign(backlog=backlog)

@@ -83,7 +83,7 @@ def test_what_puts_is_checked(
     with pytest.raises(InvalidArgument, match=f"see {other.__name__}, too") as caught:
         kind(wrong, print)
     assert caught.value.argument == "client"
-    with pytest.raises(InvalidArgument, match="register must be callable: None"):
+    with pytest.raises(InvalidArgument, match="register must be callable, not NoneType"):
         kind(right, None)
     with pytest.raises(InvalidArgument, match=r"session must be an? (Async)?Session"):
         kind.of_session(right, object())
