@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.many import Deed, carry_out, report
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.printing import say, say_json
@@ -105,9 +106,15 @@ def unfail(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """Let the oldest failed jobs of a group wait in a queue, whichever they failed in."""
+    """
+    Let the oldest failed jobs of a group wait in a queue, whichever they failed in.
+
+    The exit status is 1 if there is no such group.
+    """
     with changing(url, namespace) as client:
         moved = client.queues[queue].unfail(group, count)
+        if not moved:
+            require_group(client, group)
     if as_json:
         say_json({"jobs": moved})
     else:
@@ -151,5 +158,7 @@ def _move_all(
 ) -> None:
     states = () if state is None else (state.value,)
     swept = client.queues[queue].move_all(to, *states, dry_run=not yes)
+    if not swept.jobs:
+        require_queue(client, queue)
     kept = dict.fromkeys(swept.kept, "it is damaged")
     report(Deed("move", "moved"), swept.jobs, kept, done=yes, as_json=as_json)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pyqless.cli.job_texts import document, show_jobs
+from pyqless.cli.known import require_group
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span
 from pyqless.cli.printing import clean, day_time, number, say, say_json, show
@@ -36,12 +37,18 @@ def jobs(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """List jobs, those that fit all filters given: of queues first, then failed ones, then complete ones."""
+    """
+    List jobs, those that fit all filters given: of queues first, then failed ones, then complete ones.
+
+    The exit status is 1 if there is no such queue or group of failures.
+    """
     span(older_than)
     selection = Selection(queue, state, group, klass, tag, older_than)
     with looking(url, namespace) as client:
         found = list(islice(selection.jobs(client), limit))
         show_jobs(found, client.storage.clock(), as_json=as_json)
+        if not found:
+            selection.require_names(client)
 
 
 def job(
@@ -71,7 +78,10 @@ def _lines(found: Job, explanation: Explanation) -> Iterator[str]:
     history = fields.pop("history", [])
     yield f"{'why':18}{explanation.text}"
     for name, value in fields.items():
-        if value not in (None, "", [], 0.0) or name == "priority":
+        if name == "failure" and value is not None:
+            yield f"{name:18}{value['group']}"
+            yield from (f"    {line}" for line in value["message"].splitlines())
+        elif value not in (None, "", [], 0.0) or name == "priority":
             yield f"{name:18}{_value(name, value)}"
     for entry in history:
         rest = {key: value for key, value in entry.items() if key not in ("when", "what")}
@@ -82,8 +92,6 @@ def _lines(found: Job, explanation: Explanation) -> Iterator[str]:
 def _value(name: str, value: Any) -> str:
     if name == "expires":
         return day_time(value)
-    if name == "failure":
-        return f"{value['group']}: {value['message']}"
     if isinstance(value, bool | str):
         return str(value)
     return (
@@ -102,12 +110,18 @@ def failed(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """Count failed jobs by group, or list those of a group, the last one that failed first."""
+    """
+    Count failed jobs by group, or list those of a group, the last one that failed first.
+
+    The exit status is 1 if there is no such group.
+    """
     with looking(url, namespace) as client:
         if group is None:
             _show_groups(client.jobs.failed(), as_json=as_json)
             return
         page = client.jobs.failed(group, 0, limit)
+        if not page.total:
+            require_group(client, group)
     if as_json:
         say_json({"total": page.total, "jobs": [document(found) for found in page.jobs]})
         return

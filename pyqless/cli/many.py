@@ -48,6 +48,7 @@ def carry_out(
 
     Raises:
         JobNotFound: one that is named is not there; then nothing is done.
+        RequestError: the queue or the group that is named is not known.
         typer.BadParameter: neither jobs nor filters are given, or both.
         typer.Exit: jobs were kept as they are.
     """
@@ -58,6 +59,8 @@ def carry_out(
     found = [client.jobs[jid].jid for jid in dict.fromkeys(jids or ())]
     if not jids:
         found = [job.jid for job in selection.jobs(client)]
+        if not found:
+            selection.require_names(client)
     if not jids and not yes:
         _preview(client, deed, found, as_json=as_json)
         return

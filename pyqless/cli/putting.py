@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from pyqless.cli.job_texts import show_jobs
+from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import json_data
 from pyqless.cli.printing import say, say_line, stepwise
 from pyqless.cli.status import Status
-from pyqless.cli.store import Url, changing, looking
+from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 
 __all__ = ["peek", "pop", "put"]
 
@@ -101,6 +102,7 @@ def put(
                 say_line({"jid": done, "queue": queue})
             else:
                 say(done)
+        warn_if_gone_at_exit(client)
 
 
 def _data(text: str, *, lines: bool) -> Iterator[Any]:
@@ -135,6 +137,8 @@ def pop(
     with changing(url, namespace, worker) as client:
         jobs = client.queues[queue].pop(count, timeout=timeout)
         show_jobs(jobs, client.storage.clock(), as_json=as_json)
+        if not jobs:
+            require_queue(client, queue)
     raise typer.Exit(Status.DONE if jobs else Status.NOT_DONE)
 
 
@@ -154,4 +158,6 @@ def peek(
     with looking(url, namespace) as client:
         jobs = client.queues[queue].peek(count)
         show_jobs(jobs, client.storage.clock(), as_json=as_json)
+        if not jobs:
+            require_queue(client, queue)
     raise typer.Exit(Status.DONE if jobs else Status.NOT_DONE)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from pyqless.cli.histograms import bars
+from pyqless.cli.known import is_queue, require_queue
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.printing import number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
@@ -52,10 +53,16 @@ def row(counts: QueueCounts) -> tuple[str, ...]:
 
 @app.command()
 def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
-    """Hand out no jobs of queues until they are unpaused; what is in hand goes on."""
+    """
+    Hand out no jobs of queues until they are unpaused; what is in hand goes on.
+
+    A queue that is not known yet is paused, too, and stderr says so.
+    """
     with changing(url, namespace) as client:
         for name in names:
             client.queues[name].pause()
+            if not is_queue(client, name):
+                typer.echo(f"pyqless: no queue named {name!r} is known yet", err=True)
 
 
 @app.command()
@@ -68,9 +75,14 @@ def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> N
 
 @app.command()
 def forget(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
-    """Strike empty queues from the list, until their next job. The exit status is 1 if one is not empty."""
+    """
+    Strike empty queues from the list, until their next job.
+
+    The exit status is 1 if one is not empty, or not known.
+    """
     with changing(url, namespace) as client:
         for name in names:
+            require_queue(client, name)
             client.queues[name].forget()
 
 
@@ -86,6 +98,8 @@ def day_of_queue(
     """Show how long the jobs of a queue waited and ran on a day, as histograms, and how many failed."""
     with looking(url, namespace) as client:
         found = client.queues[name].stats(_at(day))
+        if not _has_any(found):
+            require_queue(client, name)
     if as_json:
         say_json(asdict(found))
         return
@@ -110,6 +124,11 @@ def stats(
         return
     columns = ("queue", "waited", "seconds", "ran", "seconds", "failed", "failures", "retries")
     show(columns, ((name, *_cells(statistics)) for name, statistics in found.items()))
+
+
+def _has_any(found: Statistics) -> bool:
+    counts = (found.wait.count, found.run.count, found.failed, found.failures, found.retries)
+    return any(counts)
 
 
 def _cells(found: Statistics) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from pyqless.cli.job_texts import recurring_document
+from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import json_data, span
 from pyqless.cli.printing import day_time, number, say, say_json, show
-from pyqless.cli.store import Url, changing, looking
+from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 from pyqless.client import Client, RecurringJob
 
 __all__ = ["app"]
@@ -76,6 +77,7 @@ def put(
             retries=retries,
             backlog=backlog,
         )
+        warn_if_gone_at_exit(client)
     if as_json:
         say_json({"jid": done, "queue": queue})
     else:
@@ -92,9 +94,15 @@ def list_(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """List recurring jobs, of each queue the one due first at the head."""
+    """
+    List recurring jobs, of each queue the one due first at the head.
+
+    The exit status is 1 if the queue is not known.
+    """
     with looking(url, namespace) as client:
         found = _found(client, queue)
+        if queue is not None and not found:
+            require_queue(client, queue)
         documents = [_document(job) for job in found]
     if as_json:
         say_json(documents)

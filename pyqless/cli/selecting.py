@@ -11,6 +11,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 import typer
 
 from pyqless.cli.job_texts import changed_at
+from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.parsing import span
 from pyqless.client import Client, Job
 from pyqless.errors import CorruptedJob
@@ -72,6 +73,18 @@ class Selection(NamedTuple):
         """Go through them, by the shortest list that has them all."""
         clock = client.storage.clock
         return (job for job in self._candidates(client) if self.fits(job, clock()))
+
+    def require_names(self, client: Client) -> None:
+        """
+        Go on if the store knows the queue and the group, where they are given.
+
+        Raises:
+            RequestError: it does not.
+        """
+        if self.queue is not None:
+            require_queue(client, self.queue)
+        if self.group is not None:
+            require_group(client, self.group)
 
     def fits(self, job: Job, now: float) -> bool:
         """Whether a job is among them."""

@@ -13,7 +13,15 @@ from pyqless.cli.options import URL_HELP, store_url
 from pyqless.client import Client
 from pyqless.storage.default import VARIABLES, own_file
 
-__all__ = ["DEFAULT_HELP", "Url", "UrlArgument", "changing", "chosen", "looking"]
+__all__ = [
+    "DEFAULT_HELP",
+    "Url",
+    "UrlArgument",
+    "changing",
+    "chosen",
+    "looking",
+    "warn_if_gone_at_exit",
+]
 
 DEFAULT_HELP: Final = f"{URL_HELP} A file in the user's state directory unless given."
 
@@ -66,3 +74,11 @@ def changing(url: str | None, namespace: str, worker: str | None = None) -> Iter
     """Open a client; jobs are popped in the worker's name."""
     with Client(chosen(url), namespace=namespace, worker_name=worker) as client:
         yield client
+
+
+def warn_if_gone_at_exit(client: Client) -> None:
+    """Say on stderr that nobody will ever see what is put into a store that this process alone has."""
+    url = client.storage.url
+    if url.startswith(("memory:", "fakeredis:")):
+        text = f"pyqless: {url} lies in this process alone, and is gone when that ends"
+        typer.echo(text, err=True)

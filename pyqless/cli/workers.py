@@ -56,7 +56,10 @@ def workers(
         say_json(chosen)
     else:
         show(COLUMNS, (row(document, now) for document in chosen))
-    if names and len(chosen) < len(set(names)):
+    missing = set(names or ()) - {document["name"] for document in chosen}
+    for name in sorted(missing):
+        typer.echo(f"pyqless: no worker named {name!r} is known", err=True)
+    if missing:
         raise typer.Exit(Status.NOT_DONE)
 
 

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 __all__ = ["redacted"]
+
+
+#: what somebody may have put into a path who meant another kind of store
+_IN_PATH = re.compile(r"^(/*[^/:@]*):[^/@]+@")
 
 
 def redacted(url: str) -> str:
@@ -19,5 +24,6 @@ def redacted(url: str) -> str:
         (name, "***" if "password" in name.lower() else value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
     ]
-    rest = urlunsplit(("", "", parts.path, urlencode(query, safe="*/"), parts.fragment))
+    path = _IN_PATH.sub(r"\1:***@", parts.path)
+    rest = urlunsplit(("", "", path, urlencode(query, safe="*/"), parts.fragment))
     return f"{parts.scheme}://{location}{rest}"

@@ -45,9 +45,9 @@ def locate(url: str, **options: Any) -> tuple[str, Options]:
     """
     parts = urlsplit(url)
     path = _path(parts.path[1:])
-    if parts.netloc or parts.fragment or not path:
-        # somebody may have meant another kind of store, with a password
-        shown = redacted(url) if "@" in url else url
+    # somebody may have meant another kind of store, with a password, which must not be shown again and again
+    shown = redacted(url) if "@" in url else url
+    if parts.netloc or parts.fragment or not path or "***" in shown:
         raise InvalidArgument(
             f"url must be sqlite:/// and the path of a file, not {shown!r};"
             " for a queue in this process alone there is memory://",

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -34,11 +35,14 @@ def dump(
         what stands at the beginning of the dump, and at its end.
 
     Raises:
-        StorageError: the storage cannot be read.
+        StorageError: the storage cannot be read; where not even a first key can be, nothing is written.
     """
     header = Header(storage.keys.namespace, storage.clock(), storage.scans_one_instant)
     with closing(storage.scan()) as parts:
-        return header, write(file, header, without_namespace(storage, parts), progress)
+        # a storage that cannot be read is found out before anything is written
+        first = list(islice(parts, 1))
+        there = without_namespace(storage, chain(first, parts))
+        return header, write(file, header, there, progress)
 
 
 def save(

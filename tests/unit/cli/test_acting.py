@@ -59,9 +59,10 @@ def test_with_filters_there_is_a_preview(cli: Cli, answer: Answer, client: Clien
     assert [job.jid for job in client.jobs.all()] == ["blue"]
 
 
-def test_a_preview_of_nothing(cli: Cli) -> None:
+def test_a_preview_of_nothing(cli: Cli, client: Client) -> None:
+    put(client, "j")
     told = "would cancel 0 jobs; nothing is done without --yes\n"
-    assert cli("cancel -q nowhere") == (0, told, "")
+    assert cli("cancel -q q -s failed") == (0, told, "")
 
 
 def test_a_chain_goes_whole_and_what_others_wait_for_stays(

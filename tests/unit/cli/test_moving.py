@@ -71,6 +71,13 @@ def test_a_store_that_shows_no_instant_is_warned_of(run: Run) -> None:
     assert told.endswith("This store cannot show one instant: was anybody at work on it?\n")
 
 
+def test_nothing_is_written_of_a_store_that_cannot_be_read(run: Run) -> None:
+    status, dump, told = run("dump", "redis://ann:s3cret@127.0.0.1:1")
+    assert (status, dump) == (1, b"")
+    assert told.count("\n") == 1
+    assert "s3cret" not in told
+
+
 def test_a_store_that_holds_something_is_refused(run: Run) -> None:
     dump, target = run("dump", filled(JOB))[1], filled(QUEUE)
     status, out, told = run("load", target, given=dump)

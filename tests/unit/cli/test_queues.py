@@ -33,7 +33,9 @@ def test_queues_are_counted(cli: Cli, answer: Answer, client: Client) -> None:
 
 
 def test_queues_are_paused_and_go_on(cli: Cli, client: Client) -> None:
-    assert cli("queue pause a b") == (0, "", "")
+    client.queues["a"].put("a.B")
+    told = "pyqless: no queue named 'b' is known yet\n"
+    assert cli("queue pause a b") == (0, "", told)
     assert (client.queues["a"].paused, client.queues["b"].paused) == (True, True)
     assert cli("queue unpause a") == (0, "", "")
     assert (client.queues["a"].paused, client.queues["b"].paused) == (False, True)

@@ -61,6 +61,7 @@ def test_one_worker(cli: Cli, answer: Answer, client: Client) -> None:
     (found,) = answer("workers idle")
     assert (found["name"], found["jobs"]) == ("idle", 0)
     assert answer("workers nobody", status=1) == []
+    assert cli("workers nobody") == (1, "", "pyqless: no worker named 'nobody' is known\n")
 
 
 def test_a_worker_is_struck_from_the_list(cli: Cli, answer: Answer, client: Client) -> None:

@@ -54,6 +54,15 @@ def test_a_url_without_a_file_is_refused(url: str) -> None:
     assert (raised.value.argument, raised.value.value) == ("url", url)
 
 
+@pytest.mark.parametrize(
+    "url", ["sqlite:///ann:s3cret@host/x.db", "sqlite:////:s3cret@host", "sqlite://a:s3cret@host/x"]
+)
+def test_what_looks_like_a_password_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"\*\*\*@host") as raised:
+        locate(url)
+    assert "s3cret" not in f"{raised.value} {raised.value.value}"
+
+
 def test_options_stand_in_the_url_or_beside_it() -> None:
     url = "sqlite:////tmp/x?timeout=2.5&synchronous=normal"
     assert locate(url)[1] == Options(timeout=2.5, synchronous="normal")
