@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobView
 from pyqless.core.explaining import Explanation
@@ -151,8 +152,8 @@ class AsyncJob(JobView["AsyncClient"]):
 
     async def explain(self) -> Explanation:
         """As ``Job.explain``."""
-        return await self.client.storage.run(requests.explain(self.jid))
+        return await self.client.storage.run(looking.explain(self.jid))
 
     async def refresh(self) -> None:
         """As ``Job.refresh``."""
-        self._see(await self.client.storage.run(requests.find(self.jid)))
+        self._see(await self.client.storage.run(looking.find(self.jid)))

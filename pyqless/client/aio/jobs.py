@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, TrackedJobs
 from pyqless.core.explaining import Explanation
@@ -27,16 +28,16 @@ class AsyncJobs:
         self.client = client
 
     async def __getitem__(self, jid: str) -> AsyncJob:
-        return AsyncJob(self.client, await self.client.storage.run(requests.find(jid)))
+        return AsyncJob(self.client, await self.client.storage.run(looking.find(jid)))
 
     async def get(self, jid: str) -> AsyncJob | None:
         """As ``Jobs.get``."""
-        seen = await self.client.storage.run(requests.get(jid))
+        seen = await self.client.storage.run(looking.get(jid))
         return None if seen is None else AsyncJob(self.client, seen)
 
     async def multiget(self, *jids: str) -> list[AsyncJob]:
         """As ``Jobs.multiget``."""
-        found = await self.client.storage.run(requests.multiget(jids))
+        found = await self.client.storage.run(looking.multiget(jids))
         return [AsyncJob(self.client, seen) for seen in found]
 
     def all(self, *, page: int = 100) -> AsyncIterator[AsyncJob]:
@@ -45,19 +46,19 @@ class AsyncJobs:
 
     async def explain(self, jid: str) -> Explanation:
         """As ``Jobs.explain``."""
-        return await self.client.storage.run(requests.explain(jid))
+        return await self.client.storage.run(looking.explain(jid))
 
     async def purge_failed(
         self, older_than: float, group: str | None = None, *, dry_run: bool = False
     ) -> Swept:
         """As ``Jobs.purge_failed``."""
         now = self.client.storage.clock()
-        request = requests.purge_failed(older_than, group, now, dry_run=dry_run)
+        request = looking.purge_failed(older_than, group, now, dry_run=dry_run)
         return await self.client.storage.run(request)
 
     async def complete(self, offset: int = 0, count: int = 25) -> list[str]:
         """As ``Jobs.complete``."""
-        return await self.client.storage.run(requests.completed(offset, count))
+        return await self.client.storage.run(looking.completed(offset, count))
 
     @overload
     async def failed(self) -> dict[str, int]: ...
@@ -70,18 +71,18 @@ class AsyncJobs:
     ) -> dict[str, int] | JobPage[AsyncJob]:
         """As ``Jobs.failed``."""
         if group is None:
-            return await self.client.storage.run(requests.groups(offset, count))
-        page = await self.client.storage.run(requests.failed(group, offset, count))
+            return await self.client.storage.run(looking.groups(offset, count))
+        page = await self.client.storage.run(looking.failed(group, offset, count))
         return JobPage(page.total, [AsyncJob(self.client, seen) for seen in page.jobs])
 
     async def tracked(self) -> TrackedJobs[AsyncJob]:
         """As ``Jobs.tracked``."""
-        found = await self.client.storage.run(requests.tracked())
+        found = await self.client.storage.run(looking.tracked())
         return TrackedJobs([AsyncJob(self.client, seen) for seen in found.jobs], found.expired)
 
     async def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Tagged:
         """As ``Jobs.tagged``."""
-        return await self.client.storage.run(requests.tagged(tag, offset, count))
+        return await self.client.storage.run(looking.tagged(tag, offset, count))
 
     async def cancel(self, *jids: str) -> None:
         """As ``Jobs.cancel``."""

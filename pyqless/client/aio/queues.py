@@ -11,10 +11,9 @@ from pyqless.client import checks
 from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.putting import AsyncPuts
+from pyqless.client.aio.queue_settings import AsyncQueueSettings
 from pyqless.client.aio.sweeps import AsyncSweeps
 from pyqless.client.requests import queues as requests
-from pyqless.client.requests import settings
-from pyqless.client.views import QueueView
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics
 
@@ -42,7 +41,7 @@ class AsyncQueues:
         return await self.client.storage.run(requests.all_counts())
 
 
-class AsyncQueue(QueueView["AsyncClient"], AsyncPuts, AsyncSweeps):
+class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncSweeps):
     """As ``Queue``."""
 
     # -- jobs in and out ----------------------------------------------------------------------
@@ -115,7 +114,7 @@ class AsyncQueue(QueueView["AsyncClient"], AsyncPuts, AsyncSweeps):
         """As ``Queue.recurring``."""
         return await self.client.storage.run(requests.jids(self, "recurring", offset, count))
 
-    # -- settings -----------------------------------------------------------------------------
+    # -- stopping and forgetting it -----------------------------------------------------------
 
     async def pause(self) -> None:
         """As ``Queue.pause``."""
@@ -132,39 +131,3 @@ class AsyncQueue(QueueView["AsyncClient"], AsyncPuts, AsyncSweeps):
     async def get_paused(self) -> bool:
         """As ``Queue.paused``."""
         return (await self.counts()).paused
-
-    async def get_heartbeat(self) -> float | None:
-        """As ``Queue.heartbeat``."""
-        return await self.client.storage.run(settings.get_number(self.heartbeat_setting))
-
-    async def set_heartbeat(self, seconds: float) -> None:
-        """As ``Queue.heartbeat``, assigned to."""
-        await self.client.config.set(self.heartbeat_setting, seconds)
-
-    async def del_heartbeat(self) -> None:
-        """As ``Queue.heartbeat``, deleted."""
-        await self.client.config.unset(self.heartbeat_setting)
-
-    async def get_max_concurrency(self) -> int | None:
-        """As ``Queue.max_concurrency``."""
-        return await self.client.storage.run(settings.get_whole(self.max_concurrency_setting))
-
-    async def set_max_concurrency(self, jobs: int) -> None:
-        """As ``Queue.max_concurrency``, assigned to."""
-        await self.client.config.set(self.max_concurrency_setting, jobs)
-
-    async def del_max_concurrency(self) -> None:
-        """As ``Queue.max_concurrency``, deleted."""
-        await self.client.config.unset(self.max_concurrency_setting)
-
-    async def get_max_waiting(self) -> int | None:
-        """As ``Queue.max_waiting``."""
-        return await self.client.storage.run(settings.get_whole(self.max_waiting_setting))
-
-    async def set_max_waiting(self, jobs: int) -> None:
-        """As ``Queue.max_waiting``, assigned to."""
-        await self.client.config.set(self.max_waiting_setting, jobs)
-
-    async def del_max_waiting(self) -> None:
-        """As ``Queue.max_waiting``, deleted."""
-        await self.client.config.unset(self.max_waiting_setting)

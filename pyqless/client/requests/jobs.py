@@ -1,68 +1,47 @@
 # SPDX-License-Identifier: MIT
-"""Requests to jobs, and for jobs."""
+"""Requests to jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pyqless.client import checks
-from pyqless.client.requests.effects import Look, settled, telling
+from pyqless.client.requests.effects import settled, telling
 from pyqless.client.requests.enqueueing import job_spec
 from pyqless.client.views import JobView
 from pyqless.core import (
     cancelling,
     completing,
     dependencies,
-    explaining,
     failures,
     jobs,
     locks,
-    purging,
     putting,
-    queues,
     retrying,
     tracking,
 )
 from pyqless.core import tags as tagging
 from pyqless.core.completing import Next
-from pyqless.core.effects import Factory, Transition
-from pyqless.core.explaining import Explanation
+from pyqless.core.effects import Factory
 from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
-from pyqless.core.models import Job as Seen
-from pyqless.core.sweeping import Swept
-from pyqless.core.tags import Tagged
-from pyqless.core.tracking import Tracked
-from pyqless.core.transaction import Transaction
 from pyqless.core.waking import announced
-from pyqless.errors import JobNotFound
 
 __all__ = [
-    "FailedJobs",
     "cancel",
     "complete",
-    "completed",
     "depend",
-    "explain",
     "fail",
-    "failed",
-    "find",
-    "get",
-    "groups",
     "heartbeat",
     "log",
-    "multiget",
-    "purge_failed",
     "requeue",
     "retry",
     "set_priority",
     "tag",
-    "tagged",
     "timeout",
     "track",
-    "tracked",
     "undepend",
     "untag",
 ]
@@ -182,7 +161,7 @@ def requeue(
 
 def cancel(jids: Iterable[str]) -> Factory[list[str]]:
     """See ``Jobs.cancel``."""
-    return partial(cancelling.cancel, jids=checks.jids("jids", jids))
+    return settled(partial(cancelling.cancel, jids=checks.jids("jids", jids)))
 
 
 def depend(job: Job, jids: Iterable[str]) -> Factory[bool]:
@@ -232,87 +211,3 @@ def log(job: Job, message: str, data: dict[str, Any]) -> Factory[None]:
     text = job.client.encoded(data) if data else None
     checked = checks.text("message", message)
     return partial(jobs.log, jid=job.jid, message=checked, data=text)
-
-
-# -- looking for jobs -------------------------------------------------------------------------
-
-
-class FailedJobs(NamedTuple):
-    """One page of a group of failures."""
-
-    total: int
-    jobs: list[Seen]
-
-
-def explain(jid: str) -> Factory[Explanation]:
-    """See ``Jobs.explain``."""
-    return partial(explaining.explain, jid=checks.jid("jid", jid))
-
-
-def purge_failed(
-    older_than: float, group: str | None, now: float, *, dry_run: bool
-) -> Factory[Swept]:
-    """See ``Jobs.purge_failed``."""
-    until = now - checks.number("older_than", older_than, least=0)
-    name = checks.optional(checks.name, "group", group)
-    dry = checks.flag("dry_run", dry_run)
-    return settled(partial(purging.purge_failed, group=name, until=until, dry_run=dry))
-
-
-def get(jid: str) -> Factory[Seen | None]:
-    """See ``Jobs.get``."""
-    return Look(partial(jobs.get, jid=checks.jid("jid", jid)))
-
-
-def find(jid: str) -> Factory[Seen]:
-    """See ``Jobs.__getitem__``."""
-    name = checks.jid("jid", jid)
-
-    def begin(tx: Transaction) -> Transition[Seen]:
-        job = yield from jobs.get(tx, name)
-        if job is None:
-            raise JobNotFound(f"there is no job {name!r}", argument="jid", value=name)
-        return job
-
-    return Look(begin)
-
-
-def multiget(jids: Iterable[str]) -> Factory[list[Seen]]:
-    """See ``Jobs.multiget``."""
-    return Look(partial(jobs.views, jids=checks.jids("jids", jids)))
-
-
-def completed(offset: int, count: int) -> Factory[list[str]]:
-    """See ``Jobs.complete``."""
-    first, number = checks.page(offset, count)
-    return partial(queues.completed, offset=first, count=number)
-
-
-def groups(offset: int, count: int) -> Factory[dict[str, int]]:
-    """See ``Jobs.failed``; groups come without pages."""
-    checks.page(offset, count)
-    return failures.groups
-
-
-def failed(group: str, offset: int, count: int) -> Factory[FailedJobs]:
-    """See ``Jobs.failed``."""
-    name = checks.name("group", group)
-    first, number = checks.page(offset, count)
-
-    def begin(tx: Transaction) -> Transition[FailedJobs]:
-        total, jids = yield from failures.failed(tx, name, first, number)
-        return FailedJobs(total, (yield from jobs.views(tx, jids)))
-
-    return Look(begin)
-
-
-def tracked() -> Factory[Tracked]:
-    """See ``Jobs.tracked``."""
-    return Look(tracking.tracked)
-
-
-def tagged(tag: str, offset: int, count: int) -> Factory[Tagged]:
-    """See ``Jobs.tagged``."""
-    name = checks.name("tag", tag)
-    first, number = checks.page(offset, count)
-    return partial(tagging.tagged, tag=name, offset=first, limit=number)

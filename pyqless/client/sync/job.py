@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobView
 from pyqless.core.explaining import Explanation
@@ -293,7 +294,7 @@ class Job(JobView["Client"]):
         Raises:
             JobNotFound: it is there no more.
         """
-        return self.client.storage.run(requests.explain(self.jid))
+        return self.client.storage.run(looking.explain(self.jid))
 
     def refresh(self) -> None:
         """
@@ -302,4 +303,4 @@ class Job(JobView["Client"]):
         Raises:
             JobNotFound: it is there no more.
         """
-        self._see(self.client.storage.run(requests.find(self.jid)))
+        self._see(self.client.storage.run(looking.find(self.jid)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client.requests import jobs as requests
+from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.sync.job import Job, walk
 from pyqless.client.views import JobPage, TrackedJobs
@@ -27,16 +28,16 @@ class Jobs:
         self.client = client
 
     def __getitem__(self, jid: str) -> Job:
-        return Job(self.client, self.client.storage.run(requests.find(jid)))
+        return Job(self.client, self.client.storage.run(looking.find(jid)))
 
     def get(self, jid: str) -> Job | None:
         """Look a job up; None where there is none."""
-        seen = self.client.storage.run(requests.get(jid))
+        seen = self.client.storage.run(looking.get(jid))
         return None if seen is None else Job(self.client, seen)
 
     def multiget(self, *jids: str) -> list[Job]:
         """Look several jobs up at one instant; those that are not there are left out."""
-        return [Job(self.client, seen) for seen in self.client.storage.run(requests.multiget(jids))]
+        return [Job(self.client, seen) for seen in self.client.storage.run(looking.multiget(jids))]
 
     def all(self, *, page: int = 100) -> Iterator[Job]:
         """
@@ -56,7 +57,7 @@ class Jobs:
         Raises:
             JobNotFound: there is no such job.
         """
-        return self.client.storage.run(requests.explain(jid))
+        return self.client.storage.run(looking.explain(jid))
 
     def purge_failed(
         self, older_than: float, group: str | None = None, *, dry_run: bool = False
@@ -73,12 +74,12 @@ class Jobs:
             Swept: how many were cancelled, and the jids of those kept.
         """
         now = self.client.storage.clock()
-        request = requests.purge_failed(older_than, group, now, dry_run=dry_run)
+        request = looking.purge_failed(older_than, group, now, dry_run=dry_run)
         return self.client.storage.run(request)
 
     def complete(self, offset: int = 0, count: int = 25) -> list[str]:
         """List the jids of completed jobs, the last one at the head."""
-        return self.client.storage.run(requests.completed(offset, count))
+        return self.client.storage.run(looking.completed(offset, count))
 
     @overload
     def failed(self) -> dict[str, int]: ...
@@ -99,18 +100,18 @@ class Jobs:
             dict: how many jobs each group has; with ``group`` a page of its jobs.
         """
         if group is None:
-            return self.client.storage.run(requests.groups(offset, count))
-        page = self.client.storage.run(requests.failed(group, offset, count))
+            return self.client.storage.run(looking.groups(offset, count))
+        page = self.client.storage.run(looking.failed(group, offset, count))
         return JobPage(page.total, [Job(self.client, seen) for seen in page.jobs])
 
     def tracked(self) -> TrackedJobs[Job]:
         """Give all jobs that are tracked, and the jids of those that are there no more."""
-        found = self.client.storage.run(requests.tracked())
+        found = self.client.storage.run(looking.tracked())
         return TrackedJobs([Job(self.client, seen) for seen in found.jobs], found.expired)
 
     def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Tagged:
         """Tell how many jobs bear a tag, and list a page of their jids, the longest tagged at the head."""
-        return self.client.storage.run(requests.tagged(tag, offset, count))
+        return self.client.storage.run(looking.tagged(tag, offset, count))
 
     def cancel(self, *jids: str) -> None:
         """

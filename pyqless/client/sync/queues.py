@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
 from pyqless.client.requests import queues as requests
-from pyqless.client.requests import settings
 from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.job import Job
 from pyqless.client.sync.putting import Puts
+from pyqless.client.sync.queue_settings import QueueSettings
 from pyqless.client.sync.sweeps import Sweeps
-from pyqless.client.views import QueueView
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics
 
@@ -45,7 +44,7 @@ class Queues:
         return self.client.storage.run(requests.all_counts())
 
 
-class Queue(QueueView["Client"], Puts, Sweeps):
+class Queue(QueueSettings, Puts, Sweeps):
     """
     A queue: jobs come out by priority, and among equals in the order in which they came in.
 
@@ -163,7 +162,7 @@ class Queue(QueueView["Client"], Puts, Sweeps):
         """List the jids of the recurring jobs, the one due first at the head."""
         return self.client.storage.run(requests.jids(self, "recurring", offset, count))
 
-    # -- settings -----------------------------------------------------------------------------
+    # -- stopping and forgetting it -----------------------------------------------------------
 
     def pause(self) -> None:
         """Hand out nothing until ``unpause``; what is in hand goes on."""
@@ -186,46 +185,3 @@ class Queue(QueueView["Client"], Puts, Sweeps):
     def paused(self) -> bool:
         """Whether it hands out nothing."""
         return self.counts().paused
-
-    @property
-    def heartbeat(self) -> float | None:
-        """For how many seconds a lock holds here; None where the setting ``heartbeat`` counts."""
-        return self.client.storage.run(settings.get_number(self.heartbeat_setting))
-
-    @heartbeat.setter
-    def heartbeat(self, seconds: float) -> None:
-        self.client.config.set(self.heartbeat_setting, seconds)
-
-    @heartbeat.deleter
-    def heartbeat(self) -> None:
-        self.client.config.unset(self.heartbeat_setting)
-
-    @property
-    def max_concurrency(self) -> int | None:
-        """How many jobs may run at once; 0 and None: any number."""
-        return self.client.storage.run(settings.get_whole(self.max_concurrency_setting))
-
-    @max_concurrency.setter
-    def max_concurrency(self, jobs: int) -> None:
-        self.client.config.set(self.max_concurrency_setting, jobs)
-
-    @max_concurrency.deleter
-    def max_concurrency(self) -> None:
-        self.client.config.unset(self.max_concurrency_setting)
-
-    @property
-    def max_waiting(self) -> int | None:
-        """
-        How many jobs may wait before ``put`` raises ``QueueFull``, in every client of pyqless; None: any number.
-
-        With 0 nothing is taken in. Only ``put`` is refused: jobs that come back, go on or recur come in all the same.
-        """
-        return self.client.storage.run(settings.get_whole(self.max_waiting_setting))
-
-    @max_waiting.setter
-    def max_waiting(self, jobs: int) -> None:
-        self.client.config.set(self.max_waiting_setting, jobs)
-
-    @max_waiting.deleter
-    def max_waiting(self) -> None:
-        self.client.config.unset(self.max_waiting_setting)

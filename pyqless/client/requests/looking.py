@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Requests that look for jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from pyqless.client import checks
+from pyqless.client.requests.effects import Look, settled
+from pyqless.core import explaining, failures, jobs, purging, queues, tracking
+from pyqless.core import tags as tagging
+from pyqless.core.effects import Factory, Transition
+from pyqless.core.explaining import Explanation
+from pyqless.core.models import Job as Seen
+from pyqless.core.sweeping import Swept
+from pyqless.core.tags import Tagged
+from pyqless.core.tracking import Tracked
+from pyqless.core.transaction import Transaction
+from pyqless.errors import JobNotFound
+
+__all__ = [
+    "FailedJobs",
+    "completed",
+    "explain",
+    "failed",
+    "find",
+    "get",
+    "groups",
+    "multiget",
+    "purge_failed",
+    "tagged",
+    "tracked",
+]
+
+
+class FailedJobs(NamedTuple):
+    """One page of a group of failures."""
+
+    total: int
+    jobs: list[Seen]
+
+
+def explain(jid: str) -> Factory[Explanation]:
+    """See ``Jobs.explain``."""
+    return partial(explaining.explain, jid=checks.jid("jid", jid))
+
+
+def purge_failed(
+    older_than: float, group: str | None, now: float, *, dry_run: bool
+) -> Factory[Swept]:
+    """See ``Jobs.purge_failed``."""
+    until = now - checks.number("older_than", older_than, least=0)
+    name = checks.optional(checks.name, "group", group)
+    dry = checks.flag("dry_run", dry_run)
+    return settled(partial(purging.purge_failed, group=name, until=until, dry_run=dry))
+
+
+def get(jid: str) -> Factory[Seen | None]:
+    """See ``Jobs.get``."""
+    return Look(partial(jobs.get, jid=checks.jid("jid", jid)))
+
+
+def find(jid: str) -> Factory[Seen]:
+    """See ``Jobs.__getitem__``."""
+    name = checks.jid("jid", jid)
+
+    def begin(tx: Transaction) -> Transition[Seen]:
+        job = yield from jobs.get(tx, name)
+        if job is None:
+            raise JobNotFound(f"there is no job {name!r}", argument="jid", value=name)
+        return job
+
+    return Look(begin)
+
+
+def multiget(jids: Iterable[str]) -> Factory[list[Seen]]:
+    """See ``Jobs.multiget``."""
+    return Look(partial(jobs.views, jids=checks.jids("jids", jids)))
+
+
+def completed(offset: int, count: int) -> Factory[list[str]]:
+    """See ``Jobs.complete``."""
+    first, number = checks.page(offset, count)
+    return partial(queues.completed, offset=first, count=number)
+
+
+def groups(offset: int, count: int) -> Factory[dict[str, int]]:
+    """See ``Jobs.failed``; groups come without pages."""
+    checks.page(offset, count)
+    return failures.groups
+
+
+def failed(group: str, offset: int, count: int) -> Factory[FailedJobs]:
+    """See ``Jobs.failed``."""
+    name = checks.name("group", group)
+    first, number = checks.page(offset, count)
+
+    def begin(tx: Transaction) -> Transition[FailedJobs]:
+        total, jids = yield from failures.failed(tx, name, first, number)
+        return FailedJobs(total, (yield from jobs.views(tx, jids)))
+
+    return Look(begin)
+
+
+def tracked() -> Factory[Tracked]:
+    """See ``Jobs.tracked``."""
+    return Look(tracking.tracked)
+
+
+def tagged(tag: str, offset: int, count: int) -> Factory[Tagged]:
+    """See ``Jobs.tagged``."""
+    name = checks.name("tag", tag)
+    first, number = checks.page(offset, count)
+    return partial(tagging.tagged, tag=name, offset=first, limit=number)
