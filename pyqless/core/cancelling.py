@@ -3,27 +3,94 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
 from pyqless.core import failures, lua, places, statistics, tags
-from pyqless.core.effects import Transition
+from pyqless.core.effects import Continue, Transition
 from pyqless.core.messages import publish_event
 from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
 from pyqless.errors import HasDependents
 
-__all__ = ["cancel"]
+__all__ = ["cancel", "cancel_some"]
+
+#: how many jobs a transaction cancels; each takes three guards
+MANY: Final = 64
+
+#: how many are looked at at once before the first is cancelled
+PAGE: Final = 500
 
 
-def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str]]:
+def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str] | Continue]:
     """
     Cancel jobs, all of them or none; complete ones are left alone.
+
+    Many go in several transactions, those that wait for others before these. Where others interfere, that ends
+    in the middle.
 
     Returns:
         list: the jids as given, also of jobs that are not there.
 
     Raises:
         HasDependents: a job waits for one of them and is not named itself.
+    """
+    if len(jids) <= MANY:
+        return (yield from cancel_some(tx, jids, jids))
+    dependents: dict[str, set[str]] = {}
+    for start in range(0, len(jids), PAGE):
+        page = jids[start : start + PAGE]
+        found = yield from tx.snapshot(*(("SMEMBERS", tx.keys.dependents(jid)) for jid in page))
+        dependents |= zip(page, found, strict=True)
+    for jid in jids:
+        _require_no_others(jid, dependents[jid], dependents.keys())
+    return (yield from _go_on(tx, _in_order(jids, dependents), jids))
+
+
+def _go_on(tx: Transaction, left: list[str], jids: list[str]) -> Transition[list[str] | Continue]:
+    yield from cancel_some(tx, left[:MANY], frozenset(jids))
+    return Continue(partial(_go_on, left=left[MANY:], jids=jids)) if left[MANY:] else jids
+
+
+def _in_order(jids: Sequence[str], dependents: Mapping[str, set[str]]) -> list[str]:
+    """The jids as given, but for those that others of them wait for: these come behind."""
+    order: list[str] = []
+    seen: set[str] = set()
+    early: set[str] = set()
+    for jid in jids:
+        if jid in early:
+            early.discard(jid)
+            continue
+        *others, _ = found = _from_below(jid, dependents, seen)
+        early.update(others)
+        order += found
+    return order
+
+
+def _from_below(jid: str, dependents: Mapping[str, set[str]], seen: set[str]) -> list[str]:
+    """A job, behind those that wait for it and were not seen yet; where they wait in a ring, it begins somewhere."""
+    found: dict[str, None] = {}
+    stack = [jid]
+    while stack:
+        seen.add(stack[-1])
+        unseen = dependents[stack[-1]] - seen
+        if unseen:
+            stack += sorted(unseen, reverse=True)
+        else:
+            found.setdefault(stack.pop())
+    return list(found)
+
+
+def cancel_some(tx: Transaction, jids: list[str], named: Collection[str]) -> Transition[list[str]]:
+    """
+    Cancel a bounded number of jobs.
+
+    Args:
+        named: those that may wait for them.
+
+    Raises:
+        HasDependents: another one does.
     """
     if not jids:
         return []
@@ -43,7 +110,7 @@ def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str]]:
     )
     found, tracked = replies[: 3 * len(jids)], replies[3 * len(jids) :]
     for jid, dependents in zip(jids, found[1::3], strict=True):
-        _require_no_others(jid, dependents, jids)
+        _require_no_others(jid, dependents, named)
     jobs = [StoredJob(tx, jid, fields) for jid, fields in zip(jids, found[::3], strict=True)]
     groups = _groups(jobs)
     if groups:
@@ -54,8 +121,8 @@ def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str]]:
     return jids
 
 
-def _require_no_others(jid: str, dependents: set[str], named: list[str]) -> None:
-    others = sorted(dependents.difference(named))
+def _require_no_others(jid: str, dependents: set[str], named: Collection[str]) -> None:
+    others = sorted(other for other in dependents if other not in named)
     if others:
         raise HasDependents(
             f"job {jid!r} is waited for by {', '.join(others)}",

@@ -28,6 +28,7 @@ from pyqless.core import (
     settings,
     statistics,
     tags,
+    timing_out,
     tracking,
     workers,
 )
@@ -224,7 +225,7 @@ def _heartbeat(arguments: Arguments) -> _Parsed:
 
 def _timeout(arguments: Arguments) -> _Parsed:
     jids = arguments.rest(0)
-    return lambda tx: locks.timeout(tx, jids), replies.nothing
+    return lambda tx: timing_out.timeout(tx, jids), replies.nothing
 
 
 def _cancel(arguments: Arguments) -> _Parsed:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from pyqless.core import lua, records, statistics
-from pyqless.core.effects import Transition
+from pyqless.core.effects import Continue, Transition
 from pyqless.core.messages import publish_event, publish_log
 from pyqless.core.ownership import FAIL, require_lock
 from pyqless.core.paging import page, whole
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 _SETTINGS = ("max-job-history",)
+
+#: how many jobs a transaction moves out of a group; each takes two guards
+MANY: Final = 100
 
 
 class Failure(NamedTuple):
@@ -161,7 +165,7 @@ def forget(tx: Transaction, failures: Mapping[str, Iterable[str]]) -> Transition
             tx.srem(keys.failures, group)
 
 
-def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[int]:
+def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[int | Continue]:
     """
     Move the oldest failures of a group into a queue.
 
@@ -171,13 +175,25 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
     Returns:
         int: how many were moved.
     """
-    keys = tx.keys
-    key = keys.failed(group)
-    first = -whole("count", count)
-    if first == 0:
+    number = whole("count", count)
+    if number == 0:
         raise InvalidArgument("count must not be 0", argument="count", value=count)
+    if number < 0:
+        (length,) = yield from tx.read(("LLEN", tx.keys.failed(group)))
+        if 0 < length <= -number:
+            return 0
+        number = max(length + number, 1)
+    return (yield from _unfail(tx, queue, group, number, 0))
+
+
+def _unfail(
+    tx: Transaction, queue: str, group: str, left: int, moved: int
+) -> Transition[int | Continue]:
+    """Move some, then go on with those that are left of the ones asked for."""
+    keys, key = tx.keys, tx.keys.failed(group)
+    some = min(left, MANY)
     jids, length, texts = yield from tx.read(
-        ("LRANGE", key, first, -1),
+        ("LRANGE", key, -some, -1),
         ("LLEN", key),
         Settings.read(keys, _SETTINGS),
     )
@@ -187,10 +203,9 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
         tolerant=True,
     )
     settings = Settings(_SETTINGS, texts)
-    tx.ltrim(key, 0, first - 1)
+    tx.ltrim(key, 0, -some - 1)
     if len(jids) == length:
         tx.srem(keys.failures, group)
-    moved = 0
     for jid, fields, entries in zip(jids, replies[::2], replies[1::2], strict=True):
         try:
             _put_back(records.checked(tx, jid, fields, entries), queue, settings)
@@ -199,7 +214,9 @@ def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[
             tx.reports.append(fault)
             if fields:
                 _keep(tx, group, jid)
-    return moved
+    left = min(left, length) - some
+    rest = partial(_unfail, queue=queue, group=group, left=left, moved=moved)
+    return Continue(rest) if left > 0 else moved
 
 
 def _put_back(job: StoredJob, queue: str, settings: Settings) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import Enum, auto
 
 from pyqless.core import failures, foreseeing, lua, places, records, statistics
@@ -15,7 +16,7 @@ from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
 from pyqless.errors import JobNotFound, NotRunning
 
-__all__ = ["Expired", "expire", "heartbeat", "hold", "timeout"]
+__all__ = ["Expired", "expire", "heartbeat", "hold", "require_running", "timeout"]
 
 _HISTORY = ("max-job-history",)
 
@@ -82,18 +83,32 @@ def timeout(tx: Transaction, jids: list[str]) -> Transition[None]:
         _time_out(StoredJob(tx, jid, fields, entries), Settings(_HISTORY, texts))
 
 
-def _time_out(job: StoredJob, settings: Settings) -> None:
-    tx, jid = job.tx, job.jid
-    if "queue" not in job.fields:
+def require_running(jid: str, fields: Mapping[str, str]) -> None:
+    """
+    Refuse unless a job is running.
+
+    Args:
+        fields: its ``queue`` and ``state``, as far as it has them.
+
+    Raises:
+        JobNotFound, NotRunning: see ``timeout``.
+    """
+    if "queue" not in fields:
         text = f"Timeout(): Job {jid} does not exist"
         raise JobNotFound(f"there is no job {jid!r}", argument="jid", value=jid, lua=text)
-    if job.fields.get("state") != "running":
+    state = fields.get("state")
+    if state != "running":
         raise NotRunning(
-            f"job {jid!r} is not running but {job.fields.get('state')}",
+            f"job {jid!r} is not running but {state}",
             argument="state",
-            value=job.fields.get("state"),
+            value=state,
             lua=f"Timeout(): Job {jid} not running",
         )
+
+
+def _time_out(job: StoredJob, settings: Settings) -> None:
+    tx, jid = job.tx, job.jid
+    require_running(jid, job.fields)
     queue, worker = job.text("queue"), job.text("worker")
     job.record(settings.history_limit(), "timed-out")
     tx.zrem(tx.keys.locks(queue), jid)

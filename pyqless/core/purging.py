@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from pyqless.core import failures, records, settings
-from pyqless.core.cancelling import cancel
+from pyqless.core.cancelling import cancel_some
 from pyqless.core.effects import Command, Continue, Factory, Transition
 from pyqless.core.keys import Keys
 from pyqless.core.records import StoredJob
@@ -152,7 +152,7 @@ def _cancel(
         going -= blocked
     jids = [jid for jid in jobs if jid in going]
     if not course.dry_run:
-        yield from cancel(tx, jids)
+        yield from cancel_some(tx, jids, jids)
     return jids
 
 

@@ -57,7 +57,8 @@ def peek(queue: Queue, count: int | None) -> Factory[list[Job]]:
 def unfail(queue: Queue, group: str, count: int) -> Factory[int]:
     """See ``Queue.unfail``."""
     name, number = checks.name("group", group), checks.whole("count", count, least=1)
-    return announced(partial(failures.unfail, queue=queue.name, group=name, count=number))
+    move = partial(failures.unfail, queue=queue.name, group=name, count=number)
+    return settled(announced(move))
 
 
 # -- looking at it ----------------------------------------------------------------------------
