@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +23,7 @@ import pytest
 
 from pyqless.core.commands import call
 from pyqless.core.keys import Keys
+from pyqless.core.putting import JobSpec, put_new
 from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.redis import Policy, RedisStorage
@@ -44,11 +46,13 @@ class Deed(NamedTuple):
     given: tuple[str, ...]
     applied: Callable[[Dump], int]
     reply: Any
+    #: what its client has called before, which has read ahead for it
+    before: tuple[str, ...] = ()
 
 
-def events(dump: Dump, what: str) -> int:
-    """How often the history of J tells of an event."""
-    entries = dump.get("ql:j:J-history", {"value": []})["value"]
+def events(dump: Dump, what: str, jid: str = "J") -> int:
+    """How often the history of a job tells of an event."""
+    entries = dump.get(f"ql:j:{jid}-history", {"value": []})["value"]
     return sum(json.loads(entry)[1] == what for entry in entries)
 
 
@@ -58,12 +62,13 @@ def members(dump: Dump, key: str) -> int:
 
 PUT: Final = "put 1 me q J klass {} 0"
 POP: Final = "pop 2 q w 1"
+THREE: Final = (PUT, "put 2 me q K klass {} 0", "put 3 me q L klass {} 0")
 
 DEEDS: Final = [
     Deed(PUT, (), lambda dump: events(dump, "put"), "J"),
     Deed(
         "pop 5 q w 1",
-        (PUT, "put 2 me q K klass {} 0", "put 3 me q L klass {} 0"),
+        THREE,
         lambda dump: members(dump, "ql:q:q-locks"),
         ["J"],
     ),
@@ -84,7 +89,46 @@ DEEDS: Final = [
 ]
 
 
+#: calls that take one packet, in which EXEC is not the last command
+WARM: Final = [
+    Deed("new 5 q N", (), lambda dump: events(dump, "put", "N"), "N", ("new 4 q M",)),
+    Deed("new 5 q N", (PUT,), lambda dump: events(dump, "put", "N"), "N", ("pop 4 q w 1",)),
+    Deed(
+        "pop 5 q w 1",
+        THREE,
+        lambda dump: events(dump, "popped", "K") + events(dump, "popped", "L"),
+        ["K"],
+        ("pop 4 q w 1", "complete 4 J w q {}"),
+    ),
+    Deed(
+        "complete 5 J w q {}",
+        THREE,
+        lambda dump: events(dump, "done"),
+        "complete",
+        ("pop 4 q w 1",),
+    ),
+    Deed(
+        "heartbeat 5 J w",
+        THREE,
+        lambda dump: int(dump["ql:j:J"]["value"]["expires"] == "65"),
+        65,
+        ("pop 4 q w 1",),
+    ),
+]
+
+
+def name_of(deed: Deed) -> str:
+    return " behind ".join(words.split()[0] for words in (deed.call, *deed.before[-1:]))
+
+
 def run(storage: Storage, words: str) -> Any:
+    """Run a call; ``new`` puts a job under a jid that nobody has."""
+    if words.startswith("new"):
+        _, now, queue, jid = words.split()
+        spec = JobSpec("klass", "{}")
+        return storage.run(
+            partial(put_new, worker="me", queue=queue, jid=jid, spec=spec), float(now)
+        )
     wanted = call(shlex.split(words))
     reply = wanted.render(storage.run(wanted.transition, wanted.now))
     if words.startswith("pop"):
@@ -146,11 +190,15 @@ class Bench:
     def _prepared(self, deed: Deed, **options: Any) -> Iterator[RedisStorage]:
         self._proxy.calm()
         self._server.flush()
-        with open_storage(self._server.url) as others:
+        with (
+            open_storage(self._server.url) as others,
+            warm(self._url, self._opener, **options) as storage,
+        ):
             for words in deed.given:
                 run(others, words)
-        with warm(self._url, self._opener, **options) as storage:
-            assert deed.applied(storage.dump() | {"ql:q:q-locks": {"value": []}}) == 0
+            for words in deed.before:
+                run(storage, words)
+            assert deed.applied(others.dump() | {"ql:q:q-locks": {"value": []}}) == 0
             yield storage
 
 
@@ -172,6 +220,31 @@ def telling(stream: bytes, direction: Direction) -> list[int]:
     return [0, first // 2, first, first + 1, (first + last) // 2, last - 1, last]
 
 
+EXEC: Final = b"$4\r\nEXEC\r\n"
+
+
+def telling_of_a_packet(stream: bytes, direction: Direction) -> list[int]:
+    """As ``telling``, where what is read ahead stands behind EXEC in one packet."""
+    start = stream.index(EXEC if direction == "request" else b"\r\n*") + 2
+    end = stream.index(EXEC) + len(EXEC) if direction == "request" else start + 4
+    last = len(stream)
+    return [0, start // 2, start, end - 1, end, end + 1, (end + last) // 2, last - 1, last]
+
+
+@pytest.mark.parametrize("deed", WARM, ids=name_of)
+@pytest.mark.parametrize("action", ["cut", "lose", "park"])
+def test_at_a_few_bytes_of_a_packet_that_reads_ahead(
+    bench: Bench, deed: Deed, action: Action
+) -> None:
+    passed = bench.watch(deed)
+    assert EXEC in passed["request"]
+    assert not passed["request"].endswith(EXEC)
+    for at in telling_of_a_packet(passed["request"], "request"):
+        bench.check(deed, Fault(action, "request", at))
+    for at in telling_of_a_packet(passed["reply"], "reply")[:-1]:
+        bench.check(deed, Fault(action, "reply", at))
+
+
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
 @pytest.mark.parametrize("action", ["cut", "lose", "park"])
 def test_at_a_few_bytes(bench: Bench, deed: Deed, action: Action) -> None:
@@ -182,21 +255,22 @@ def test_at_a_few_bytes(bench: Bench, deed: Deed, action: Action) -> None:
         bench.check(deed, Fault(action, "reply", at))
 
 
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+@pytest.mark.parametrize("deed", [*DEEDS, *WARM], ids=name_of)
 def test_a_server_that_does_not_answer_in_time(bench: Bench, deed: Deed) -> None:
     passed = bench.watch(deed)
     for direction, stream in passed.items():
         bench.check(deed, Fault("stall", direction, len(stream) - 1))
+    bench.check(deed, Fault("stall", "request", end_of_commit(passed["request"]) - 1))
 
 
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+@pytest.mark.parametrize("deed", [*DEEDS, *WARM], ids=name_of)
 def test_in_single_bytes(bench: Bench, proxy: tuple[Proxy, str], deed: Deed) -> None:
     proxy[0].piece = 1
     bench.watch(deed)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+@pytest.mark.parametrize("deed", [*DEEDS, *WARM], ids=name_of)
 @pytest.mark.parametrize("action", ["cut", "lose", "park"])
 def test_at_every_byte(bench: Bench, deed: Deed, action: Action) -> None:
     passed = bench.watch(deed)
@@ -207,7 +281,7 @@ def test_at_every_byte(bench: Bench, deed: Deed, action: Action) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+@pytest.mark.parametrize("deed", [*DEEDS, *WARM], ids=name_of)
 def test_a_server_that_does_not_answer_in_time_at_every_boundary(bench: Bench, deed: Deed) -> None:
     for direction, stream in bench.watch(deed).items():
         for at in boundaries(stream)[:-1]:
@@ -234,7 +308,7 @@ def test_a_parked_exec_lands_on_the_fence(proxy: tuple[Proxy, str], storage_clas
 
 
 @pytest.mark.parametrize("opener", [warm, RedisStorage], ids=["warm", "fresh"])
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.call.split()[0])
+@pytest.mark.parametrize("deed", [*DEEDS, *WARM], ids=name_of)
 def test_a_parked_exec_lands_right_behind_the_recovery(
     proxy: tuple[Proxy, str], deed: Deed, opener: Callable[[str], AbstractContextManager[Storage]]
 ) -> None:
@@ -249,7 +323,11 @@ def test_a_parked_exec_lands_right_behind_the_recovery(
         for words in deed.given:
             run(others, words)
     with tapped(release), opener(url) as storage:
-        gate.choose = at_commit("request", lambda data: Fault("park", "request", len(data) - 1))
+        for words in deed.before:
+            run(storage, words)
+        gate.choose = at_commit(
+            "request", lambda data: Fault("park", "request", end_of_commit(data) - 1)
+        )
         assert run(storage, deed.call) == deed.reply
         assert storage.metrics.recoveries == 1
         assert deed.applied(storage.dump()) == 1
@@ -290,8 +368,13 @@ def at_commit(
 
 
 def is_commit(data: bytes) -> bool:
-    before, exec_, _ = data.partition(b"$4\r\nEXEC\r\n")
+    before, exec_, _ = data.partition(EXEC)
     return bool(exec_) and b"MULTI" not in before
+
+
+def end_of_commit(data: bytes) -> int:
+    """The byte behind EXEC; there may be more, which is read ahead."""
+    return data.index(EXEC) + len(EXEC)
 
 
 def test_a_fence_that_is_gone(
@@ -402,7 +485,9 @@ class Chaos:
             "unanswered": Fault("lose", "request", end),
             "torn": Fault("cut", "request", inside),
             "parked": Fault("park", "request", inside, self._random.random() * 0.03),
-            "late": Fault("park", "request", end - 1, self._random.random() * 0.003),
+            "late": Fault(
+                "park", "request", end_of_commit(data) - 1, self._random.random() * 0.003
+            ),
         }[kind]
 
     def live(self, client: int, jobs: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -13,6 +14,7 @@ import redis
 
 from pyqless.core.commands import COMMANDS, call
 from pyqless.core.keyspace import READS, WRITES
+from pyqless.core.putting import JobSpec, put_new
 from pyqless.errors import QlessError
 from pyqless.storage import Storage, open_storage
 from tests import servers
@@ -160,6 +162,102 @@ def test_trips(redis_url: str, row: Row, protocol: int) -> None:
         assert len(packets) == row.trips
         assert storage.metrics.trips - before == row.trips
         assert storage.metrics.conflicts == 0
+    assert all(is_safe(packet) for packet in packets if writes(packet))
+
+
+# -- calls of a client that has just made another ---------------------------------------------------
+
+#: what the client of such a call has done before, and how often it has to go to the store for it then
+POPPED: Final = "pop 2 q w 1"
+COMPLETED_J: Final = "complete 3 J w q {}"
+WAITING: Final = (*PUT, "put 1.5 me q K klass {} 0")
+
+
+class Warm(NamedTuple):
+    """A call, what others and then its client have done before, and its round trips."""
+
+    call: str
+    trips: int
+    before: tuple[str, ...]
+    given: tuple[str, ...] = WAITING
+
+
+WARM: Final = [
+    Warm("new 5 q N", 2, ()),
+    Warm("new 5 q N", 1, ("new 4 q M",)),
+    Warm("new 5 q N", 1, (POPPED,)),
+    Warm("new 5 q N", 1, (POPPED, COMPLETED_J)),
+    Warm("pop 5 q w 1", 3, ("new 4 q M",), ()),
+    Warm("pop 5 q w 1", 1, ("pop 3 q w 1", "new 4 q M"), ()),
+    Warm("pop 5 q w 1", 1, (POPPED, "new 4 q M")),
+    Warm("pop 5 q w 1", 3, (POPPED,)),
+    Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J)),
+    Warm("pop 5 q w 1", 3, (POPPED, COMPLETED_J), PUT),
+    Warm("pop 5 q w 2", 3, (POPPED, COMPLETED_J)),
+    Warm("pop 5 other w 1", 3, (POPPED, COMPLETED_J)),
+    Warm(
+        "pop 90 q w 1",
+        2,
+        (POPPED, COMPLETED_J),
+        ("put 0 me q L klass {} 0", "pop 0 q v 1", *WAITING),
+    ),
+    Warm(
+        "pop 90 q w 1", 3, (POPPED, COMPLETED_J), ("recur 1 q R klass {} interval 60 30", *WAITING)
+    ),
+    Warm("heartbeat 5 J w", 1, (POPPED,)),
+    Warm("heartbeat 5 J w", 1, (POPPED, "heartbeat 4 J w")),
+    Warm("heartbeat 5 J v", 1, (POPPED,)),
+    Warm("complete 5 J w q {}", 1, (POPPED,)),
+    Warm("complete 5 J w q {}", 1, (POPPED, "heartbeat 4 J w")),
+    Warm("complete 5 K w q {}", 1, (POPPED, COMPLETED_J, "pop 4 q w 1")),
+    Warm("complete 5 J w q {}", 2, (POPPED,), CHILD),
+    Warm(
+        "complete 5 J w q {}", 2, (POPPED,), ("config.set 0 jobs-history-count 1", *COMPLETED, *PUT)
+    ),
+    Warm("complete 5 J w q {}", 2, ("pop 2 q w 2",)),
+    Warm("complete 5 J w q {} next other", 1, (POPPED,)),
+    Warm("""complete 5 J w q {} next other depends '["K"]'""", 2, (POPPED,)),
+    Warm("fail 5 J w g message", 2, (POPPED,)),
+    Warm("retry 5 J q w", 2, (POPPED,)),
+    Warm("timeout 5 J", 2, (POPPED,)),
+    Warm("cancel 5 J", 2, (POPPED,)),
+    Warm("put 5 me q J klass {} 0", 2, (POPPED,)),
+    Warm("get 5 J", 1, (POPPED,)),
+    Warm("stats 5 q 5", 1, (POPPED,)),
+]
+
+
+def run_warm(storage: Storage, words: str) -> Any:
+    """As ``run``; ``new`` puts a job under a jid that nobody has."""
+    name, *arguments = shlex.split(words)
+    if name != "new":
+        return run(storage, words)
+    now, queue, jid = arguments
+    spec = JobSpec("klass", "{}")
+    return storage.run(partial(put_new, worker="me", queue=queue, jid=jid, spec=spec), float(now))
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+@pytest.mark.parametrize(
+    "row", WARM, ids=lambda row: " : ".join([*row.given, *row.before, row.call])
+)
+def test_trips_behind_another_call(redis_url: str, row: Warm, protocol: int) -> None:
+    with (
+        recorded() as packets,
+        opened(redis_url, protocol) as another,
+        opened(redis_url, protocol) as storage,
+    ):
+        for words in row.given:
+            assert not isinstance(run(another, words), Exception), words
+        for words in ("length 0 q", *row.before):
+            assert not isinstance(run_warm(storage, words), Exception), words
+        packets.clear()
+        before = storage.metrics.trips
+        run_warm(storage, row.call)
+
+        assert len(packets) == row.trips
+        assert storage.metrics.trips - before == row.trips
+        assert (storage.metrics.conflicts, storage.metrics.recoveries) == (0, 0)
     assert all(is_safe(packet) for packet in packets if writes(packet))
 
 
