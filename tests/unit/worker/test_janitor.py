@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from pyqless import Client, Queue
+from pyqless.core import letting_go
 from pyqless.core.effects import Transition
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
@@ -119,6 +120,27 @@ def _empty(tx: Transaction) -> Transition[None]:
     yield from tx.read()
     for number in range(250):
         tx.delete(tx.keys.dependencies(f"J{number}"))
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_what_a_chain_has_left_is_let_go(client: Client, queue: Queue, *, dry: bool) -> None:
+    """By the chain's own means: such jobs do not count as waiting in vain."""
+    queue.put("klass", {}, jid="J")
+    queue.put("klass", {}, jid="K", depends=["J"])
+    (job,) = queue.pop(1)
+    client.storage.run(_put_off)
+    assert job.complete() == "complete"
+    report = Janitor(client, dry=dry).run()
+    assert bool(report) == dry
+    assert client.jobs["K"].state == ("depends" if dry else "waiting")
+
+
+def _put_off(tx: Transaction) -> Transition[None]:
+    """As a completion would have it that has let nobody go yet."""
+    letting_go.put_off(tx, ["K"], "J")
+    tx.delete(tx.keys.dependents("J"))
+    return
+    yield
 
 
 def test_an_empty_store_is_clean(client: Client) -> None:
