@@ -189,8 +189,8 @@ def job(
     }
     options: Any = {option: value for option, value in given.items() if value is not None}
 
-    if not isinstance(client, Client):
-        checks.optional(checks.function, "client", client)
+    if client is not None and not callable(client):
+        _require_client(client)
 
     def declare(function: Callable[P, R]) -> JobFunction[P, R]:
         return JobFunction(
@@ -209,7 +209,8 @@ def _require_client(client: object) -> Client:
     if isinstance(client, AsyncClient):
         checks.refuse("client", client, "is for asyncio, so it has to be named by on(client)")
     if not isinstance(client, Client):
-        checks.refuse("client", client, f"must be a client, not {type(client).__name__}")
+        fault = f"must be a client, or a function that gives one, not {type(client).__name__}"
+        checks.refuse("client", client, fault)
     return client
 
 

@@ -172,6 +172,7 @@ def order(client: Client, **options: Any) -> Any:
     return declared().on(client).options(**options)
 
 
+AIO: Final = AsyncClient("memory://")
 NO_CALLBACK: Final = [5, "text", b"x"]
 
 CALLS: Final[dict[str, tuple[str, Callable[[Client, Any], object], list[Any]]]] = {
@@ -199,7 +200,7 @@ CALLS: Final[dict[str, tuple[str, Callable[[Client, Any], object], list[Any]]]] 
     "clock for asyncio": ("clock", lambda _, bad: AsyncClient("memory://", clock=bad), NO_CALLBACK),
     "job's queue": ("queue", lambda _, bad: declared(queue=bad), [5, "", "a\n", b"q"]),
     "job's name": ("name", lambda _, bad: declared(name=bad), [5, "", "a\n", b"n"]),
-    "job's client": ("client", lambda _, bad: declared(client=bad), [5, "memory://"]),
+    "job's client": ("client", lambda _, bad: declared(client=bad), [5, "memory://", AIO]),
     "a client that is none": (
         "client",
         lambda _, bad: declared(client=lambda: bad).put(1),
@@ -207,8 +208,8 @@ CALLS: Final[dict[str, tuple[str, Callable[[Client, Any], object], list[Any]]]] 
     ),
     "a client for asyncio": (
         "client",
-        lambda _, bad: declared(client=lambda: AsyncClient(bad)).put(1),
-        ["memory://"],
+        lambda _, bad: declared(client=lambda: bad).put(1),
+        [AIO],
     ),
     "job's function": (
         "function",
