@@ -76,7 +76,7 @@ def test_waiting(ground: Ground) -> None:
 
 def lives(ground: Ground, kind: str) -> list[list[dict[str, float]]]:
     """Let jobs live in either database in turns; gives the median of each call, microseconds, by round."""
-    ground.server.flush()
+    ground.flush()
     with ExitStack() as stack:
         cores = []
         for database, count in enumerate((FEW, MANY)):
@@ -165,7 +165,7 @@ def burden(
     ground: Ground, kind: str, prepare: Callable[[Contestant, str], Callable[[], Any]]
 ) -> tuple[float, Load]:
     """Prepare a call and carry it out; gives how long it took, seconds, and what the server says."""
-    ground.server.flush()
+    ground.flush()
     with (
         closing(KINDS[kind](ground.url(0))) as core,
         redis.Redis.from_url(ground.url(0)) as observer,

@@ -106,7 +106,7 @@ def test_against_lua(ground: Ground) -> None:
 @contextmanager
 def seated(ground: Ground) -> Iterator[dict[str, Seat]]:
     """Open all contestants, each with a database of its own."""
-    ground.server.flush()
+    ground.flush()
     with asyncio.Runner() as runner, ExitStack() as stack:
         seats = {}
         for number, entry in enumerate(ENTRIES):

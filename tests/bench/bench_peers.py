@@ -132,7 +132,7 @@ def row(entry: Entry, samples: Sequence[Sample]) -> list[Cell]:
 
 def measure(ground: Ground, entry: Entry, directory: Path) -> Sample:
     """Put jobs, then let a worker run them, then put some to a worker that waits."""
-    ground.server.flush()
+    ground.flush()
     stamps = directory / f"stamps-{time.monotonic_ns()}"
     stamps.touch()
     task = Task("put", ground.url(0), str(stamps), JOBS, variant=entry.variant)

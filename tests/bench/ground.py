@@ -36,6 +36,11 @@ class Ground:
             return f"unix://{self.socket}?db={database}"
         return f"redis://127.0.0.1:{self.server.port}/{database}"
 
+    def flush(self) -> None:
+        """Empty all databases, however long that takes."""
+        with self.server.client(socket_timeout=None) as client:
+            client.flushall()
+
     def cpu(self) -> int:
         """The time that the server's main thread has been running so far, nanoseconds."""
         return int(Path(f"/proc/{self.server.process.pid}/schedstat").read_text().split()[0])
