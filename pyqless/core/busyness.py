@@ -8,7 +8,6 @@ for all but one: there pop picks among the jobs that stand level with the head, 
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 from pyqless.core.transaction import Transaction
@@ -20,6 +19,9 @@ _LASTING: Final = 2.0
 
 #: among how many jobs pop picks: at first, and twice as many with each further conflict, up to this
 _FEWEST, _MOST = 16, 128
+
+#: what the scores of jobs of one priority differ by that are put within thirty days; see ``places.work_score``
+_LEVEL: Final = 30 * 86400 / 10000000000
 
 
 class Busy(NamedTuple):
@@ -57,18 +59,12 @@ def seldom(tx: Transaction, what: str, one_in: int) -> bool:
     return bool(count % one_in == 1)
 
 
-def level(work: list[tuple[str, float]]) -> list[tuple[str, float]]:
+def level(work: list[tuple[str, float]]) -> int:
     """
-    The entries of the head of the waiting jobs that have the priority of the first.
+    How many of the first waiting jobs have the priority of the very first.
 
-    A score is the priority less a small part for the moment, so this holds for priorities that are whole numbers,
-    or differ by as much.
+    A score is the priority less a small part for the moment; so those of one priority differ by little. Priorities
+    that differ by less are taken for one.
     """
     first = work[0][1]
-    if not math.isfinite(first):
-        return work[:1]
-    return [
-        entry
-        for entry in work
-        if math.isfinite(entry[1]) and math.ceil(entry[1]) == math.ceil(first)
-    ]
+    return max(1, sum(first - score <= _LEVEL for _, score in work))

@@ -54,6 +54,8 @@ class Heads(NamedTuple):
     def of(cls, replies: Replies, now: float) -> Heads:
         """The replies to ``head_reads``, less what is not due yet."""
         locks, recurring, scheduled, work = replies
+        if not (locks or recurring or scheduled):
+            return cls([], [], [], work)
 
         def due(head: Scored) -> Scored:
             return [entry for entry in head if entry[1] <= now]

@@ -147,7 +147,7 @@ def _expiring(
     """What has to go once this job, too, is completed."""
     tx = job.tx
     known = [entry for entry in oldest if entry[0] != job.jid]
-    if len(oldest) == size or tx.now < known[-1][1]:
+    if len(oldest) >= size or not known or tx.now < known[-1][1]:
         known = sorted([*known, (job.jid, tx.now)], key=_order)
     return expiry.plan(known, size + (own is None), tx.now, settings)
 

@@ -8,7 +8,7 @@ what will be read can read it together with the commit before. A wrong guess cos
 
 from __future__ import annotations
 
-from pyqless.core import expiry, letting_go, records
+from pyqless.core import busyness, expiry, letting_go, records
 from pyqless.core.candidates import head_reads, shown_reads
 from pyqless.core.effects import Command
 from pyqless.core.keys import Keys
@@ -87,7 +87,7 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
     jid = tx.memory.get(("next", queue))
     if jid is None and ("next", queue) in tx.memory:
         jid = put
-    if jid is None:
+    if jid is None or busyness.is_busy(tx, queue):
         tx.foresee("nothing")
         return
     keys, sampler = tx.keys, Sampler.of(tx, "wait", queue)

@@ -7,14 +7,15 @@ Hashes written long ago keep it in a field ``history`` of the job instead; whate
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pyqless.core import lua
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob
 
-__all__ = ["append", "entry_of", "migrate"]
+__all__ = ["append", "entry_of", "is_plain", "migrate"]
 
 
 def append(
@@ -94,6 +95,14 @@ def _moment(value: Any) -> float:
     if moment is None:
         raise TypeError(value)
     return moment
+
+
+_FIELD: Final = r'"[a-z]+":"[^"\\\x00-\x1f]*"'
+
+#: an entry that can be shown without doubt, as all can that the core and we have written
+is_plain: Final = re.compile(
+    rf'\[[0-9]{{1,15}},"[a-z-]+"(?:,\{{(?:{_FIELD}(?:,{_FIELD})*)?\}})?\]'
+).fullmatch
 
 
 def entry_of(text: str) -> dict[str, Any]:

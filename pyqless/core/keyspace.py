@@ -92,6 +92,8 @@ def _integer(value: int | str) -> int:
 
 
 def _score(value: float | str) -> float:
+    if type(value) is float and value == value:  # noqa: PLR0124 - not NaN
+        return value
     score = _parsed(value) if isinstance(value, str) else value
     if math.isnan(score):
         raise ValueError(f"{value!r} is not a valid score")
@@ -120,7 +122,7 @@ def _hincrby(value: Value | None, field: str, increment: int | str) -> _Outcome:
 
 
 def _hset(value: Value | None, *pairs: str) -> _Outcome:
-    fields = _as(dict, value)
+    fields = value if type(value) is dict else _as(dict, value)
     fields.update(zip(pairs[::2], pairs[1::2], strict=True))
     return fields, True
 
@@ -134,7 +136,9 @@ def _hdel(value: Value | None, *names: str) -> _Outcome:
 
 
 def _zadd(value: Value | None, *arguments: Any) -> _Outcome:
-    zset = _as(SortedSet, value)
+    zset = value if type(value) is SortedSet else _as(SortedSet, value)
+    if len(arguments) == 2:
+        return zset, zset.put(arguments[1], _score(arguments[0]))
     option = arguments[0] if arguments[0] in ("NX", "XX") else None
     pairs = arguments[1:] if option else arguments
     # A list, so that a bad score is found before the first member is added.
@@ -160,8 +164,13 @@ def _zincrby(value: Value | None, increment: float | str, member: str) -> _Outco
 
 
 def _zrem(value: Value | None, *members: str) -> _Outcome:
-    zset = _as(SortedSet, value)
-    return zset, sum(map(zset.remove, members)) > 0
+    if value is None:
+        return None, False
+    zset = value if type(value) is SortedSet else _as(SortedSet, value)
+    touched = False
+    for member in members:
+        touched |= zset.remove(member)
+    return zset, touched
 
 
 def _zremrangebyscore(value: Value | None, lo: float | str, hi: float | str) -> _Outcome:
@@ -228,6 +237,8 @@ def _del(value: Value | None) -> _Outcome:
 
 def _lrange(value: Value | None, start: int | str, stop: int | str) -> list[str]:
     items = _as(deque, value)
+    if start == 0 and stop == -1:
+        return list(items)
     length = len(items)
     begin, end = span(_integer(start), _integer(stop), length)
     if begin + end <= length:
@@ -252,11 +263,15 @@ def _shown(pairs: _Pairs, options: tuple[Any, ...]) -> _Pairs | list[str]:
     return pairs if "WITHSCORES" in options else [member for member, _ in pairs]
 
 
+_SCORED: Final = ("WITHSCORES",)
+
+
 def _zrange(
     value: Value | None, start: int | str, stop: int | str, *options: Any, reverse: bool = False
 ) -> _Pairs | list[str]:
-    pairs = _as(SortedSet, value).range(_integer(start), _integer(stop), reverse=reverse)
-    return _shown(pairs, options)
+    zset = value if type(value) is SortedSet else _as(SortedSet, value)
+    pairs = zset.range(_integer(start), _integer(stop), reverse=reverse)
+    return pairs if options == _SCORED else _shown(pairs, options)
 
 
 def _zrangebyscore(
@@ -272,7 +287,7 @@ def _zrangebyscore(
 READS: Final[dict[str, Callable[..., Any]]] = {
     "EXISTS": lambda value: int(value is not None),
     "HGET": lambda value, field: _as(dict, value).get(field),
-    "HGETALL": lambda value: _as(dict, value).copy(),
+    "HGETALL": lambda value: (value if type(value) is dict else _as(dict, value)).copy(),
     "HLEN": lambda value: len(_as(dict, value)),
     "HMGET": lambda value, *fields: list(map(_as(dict, value).get, fields)),
     "LINDEX": _lindex,
@@ -294,9 +309,9 @@ READS: Final[dict[str, Callable[..., Any]]] = {
 
 #: The value of a key by the read that fetches it whole; a sorted set needs its scores.
 _WHOLE: Final[dict[str, Callable[[Any], Image]]] = {
-    "HGETALL": dict,
+    "HGETALL": lambda fields: fields,
     "LRANGE": deque,
-    "SMEMBERS": set,
+    "SMEMBERS": lambda members: members,
     "ZRANGE": SortedSet,
 }
 
@@ -307,7 +322,7 @@ def image_of(name: str, reply: Any) -> Image:
 
     Args:
         name: HGETALL, LRANGE, SMEMBERS, or ZRANGE with scores.
-        reply: in the form of ``READS``; it is copied.
+        reply: in the form of ``READS``; it may become the image.
     """
     return _WHOLE[name](reply)
 
@@ -403,13 +418,14 @@ class Keyspace:
             NotAnInteger: HINCRBY meets a text, or makes a sum, that is no 64-bit integer.
             ValueError: an argument is no number where one is needed.
         """
-        key = command[1]
-        value, touched = _OUTCOMES[command[0]](self.data.get(key), *command[2:])
+        name, key, *arguments = command
+        value, touched = _OUTCOMES[name](self.data.get(key), *arguments)
         if not touched:
             return
         if value:
             self.data[key] = value
-            self._touch(key)
+            self._version += 1
+            self.versions[key] = self._version
         else:
             del self.data[key], self.versions[key]
 

@@ -49,9 +49,11 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
         setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
         *replies, texts, waiting = yield batch._replace(reads=(*batch.reads, setting, size))
         raise_first([texts, waiting])
-        _require_room(queue, waiting, min(limit, Settings(names, texts).number(*names, math.inf)))
+        allowed = min(limit, Settings(names, texts).number(*names, math.inf))
+        _require_room(queue, waiting, allowed)
         value = yield from _resumed(steps, replies)
-        if tx.ahead is not None:
+        if tx.ahead is not None and math.isinf(allowed):
+            # how many wait matters only where there is a limit, and then it must not be old
             topic, guarded, free = tx.ahead
             tx.foresee(topic, *guarded, setting, free=(*free, size))
         return value

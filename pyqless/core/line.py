@@ -106,7 +106,7 @@ class Line:
         """How many of the waiting jobs are left to others, at random; none in a quiet queue."""
         if busyness.spread(self.tx, self.queue) == 1:
             return 0
-        level = len(busyness.level(work))
+        level = busyness.level(work)
         return int(self.tx.chance * (level - self.number + 1)) if level > self.number else 0
 
     @property
@@ -151,6 +151,16 @@ class Line:
         """
         if need == 0:
             return []
+        if not (self._heads.recurring or self._heads.scheduled or self._failed):
+            order = self._heads.work[:need]
+        else:
+            order = yield from self._joined(need)
+        work = self.tx.keys.work(self.queue)
+        usable = [self._usable(Place(work, *entry)) for entry in order]
+        return [candidate for candidate in usable if candidate]
+
+    def _joined(self, need: int) -> Transition[Scored]:
+        """The jobs that go first once what is due has joined them."""
         recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
         children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.settings)
         self._found |= {jid: found for jid, (_, found) in children.items()}
@@ -158,9 +168,7 @@ class Line:
         added = {jid: score for jid, (score, _) in children.items()} | self._promoted(due)
         order = yield from self._order(added, need)
         yield from self._look_up(order)
-        work = self.tx.keys.work(self.queue)
-        usable = [self._usable(Place(work, *entry)) for entry in order]
-        return [candidate for candidate in usable if candidate]
+        return order
 
     def _due(self, need: int) -> Transition[Scored]:
         head = self._heads.scheduled

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyqless.core import lua
 from pyqless.core.fields import Fields
-from pyqless.core.history import entry_of
+from pyqless.core.history import entry_of, is_plain
 from pyqless.errors import CorruptedJob
 
 __all__ = ["Job", "RecurringJob"]
@@ -170,7 +170,9 @@ class Job(_Described):
             number = lua.to_number(fields.get(name))
             if number is not None and not math.isfinite(number):
                 raise self.corrupted(name)
-        _ = self.remaining, self.history
+        _ = self.remaining
+        if not all(map(is_plain, self.entries)):
+            _ = self.history
 
 
 class RecurringJob(_Described):

@@ -70,18 +70,24 @@ class SortedSet:
         Raises:
             ValueError: the score is not a number (NaN), or the member is no such text.
         """
+        is_new = member not in self._scores
+        self.put(member, score)
+        return is_new
+
+    def put(self, member: str, score: float) -> bool:
+        """As ``add``, but tell whether anything has changed."""
         score += 0.0  # an integer becomes a float, and -0.0 becomes 0.0
         if score != score:  # noqa: PLR0124 - true of NaN alone
             raise ValueError(f"the score of {member!r} is not a number")
         old = self._scores.get(member)
         if old == score:
             return False
-        key = _order_key(member)
+        key = member if member.isascii() else _order_key(member)
         if old is not None:
             self._discard((old, key, member))
         self._scores[member] = score
         self._insert((score, key, member))
-        return old is None
+        return True
 
     def remove(self, member: str) -> bool:
         """Remove a member; tell whether it was there."""
@@ -160,7 +166,7 @@ class SortedSet:
         return max(0, self._rank((hi, _BEHIND_ALL, "")) - self._rank((lo, "", "")))
 
     def _insert(self, entry: _Entry) -> None:
-        index = bisect_right(self._fences, entry)
+        index = bisect_right(self._fences, entry) if self._fences else 0
         block = self._blocks[index]
         insort(block, entry)
         if len(block) > _BLOCK:
@@ -170,7 +176,7 @@ class SortedSet:
             del block[half:]
 
     def _discard(self, entry: _Entry) -> None:
-        index = bisect_right(self._fences, entry)
+        index = bisect_right(self._fences, entry) if self._fences else 0
         block = self._blocks[index]
         del block[bisect_left(block, entry)]
         if self._fences and len(block) < _BLOCK // 4:

@@ -51,6 +51,8 @@ class Statistics:
 
 def day_of(moment: float) -> str:
     """The day of a moment, as it stands in the keys of statistics."""
+    if 0 <= moment < 1e12:
+        return str(math.floor(moment / 86400.0) * 86400)
     return lua.concat(lua.day(moment))
 
 
@@ -129,7 +131,7 @@ class Sampler:
 
     def housekeeping(self) -> Factory[None] | None:
         """What is to follow, now and then, so that deferred samples do not pile up."""
-        if self.defers and busyness.seldom(self._tx, self._pending, _SOME // 2):
+        if self.defers and busyness.seldom(self._tx, "fold", _SOME // 2):
             return partial(_fold_some, key=self._key)
         return None
 

@@ -52,9 +52,7 @@ class Transaction:
         "_images",
         "ahead",
         "attempt",
-        "blind",
         "chance",
-        "changed",
         "keys",
         "memory",
         "now",
@@ -79,13 +77,29 @@ class Transaction:
         self.ahead: Ahead | None = None
         #: staged writes and messages, in order
         self.writes: list[Command] = []
-        #: those of keys that have no image, and what the images of the others have become:
-        #: for a storage that holds values of the same kind, the two together are as good as ``writes``
-        self.blind: list[Command] = []
-        self.changed: dict[str, Image] = {}
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
         self._images: dict[str, Image] = {}
+
+    # -- what is to be committed ------------------------------------------------------------
+    #
+    # For a storage that holds values of the same kind as images, the two together are as good as ``writes``.
+
+    @property
+    def blind(self) -> list[Command]:
+        """The messages, and the writes to keys that have no image."""
+        images = self._images
+        return [write for write in self.writes if write[1] not in images or not _is_to_key(write)]
+
+    @property
+    def changed(self) -> dict[str, Image]:
+        """What the images of the others have become."""
+        images = self._images
+        return {
+            write[1]: images[write[1]]
+            for write in self.writes
+            if write[1] in images and _is_to_key(write)
+        }
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -166,27 +180,20 @@ class Transaction:
 
     def _remember(self, reads: Iterable[Command], replies: Replies) -> None:
         for index, read in enumerate(reads):
-            if _is_whole(read) and type(replies[index]) is not StoreCorrupted:
-                replies[index] = self._image(read, replies[index])
+            if read[0] in _WHOLE and _is_whole(read):
+                reply = replies[index]
+                if type(reply) is not StoreCorrupted:
+                    replies[index] = self._image(read, reply)
 
     def _image(self, read: Command, reply: Any) -> Image:
         key = read[1]
         image = self._images.get(key)
         if image is None:
             image = self._images[key] = image_of(read[0], reply)
-            if self.blind:
-                self._catch_up(key, image)
+            for write in self.writes:
+                if write[1] == key and _is_to_key(write):
+                    _apply(image, write)
         return image
-
-    def _catch_up(self, key: str, image: Image) -> None:
-        """Apply to a new image what was written blindly to its key."""
-        blind, self.blind = self.blind, []
-        for write in blind:
-            if write[1] == key and _is_to_key(write):
-                _apply(image, write)
-                self.changed[key] = image
-            else:
-                self.blind.append(write)
 
     def _answer(self, read: Command, reply: Any) -> Any:
         image = self._images.get(read[1])
@@ -203,13 +210,9 @@ class Transaction:
 
     def _stage(self, write: Command) -> None:
         self.writes.append(write)
-        key = write[1]
-        image = self._images.get(key)
-        if image is None:
-            self.blind.append(write)
-        else:
+        image = self._images.get(write[1])
+        if image is not None:
             _apply(image, write)
-            self.changed[key] = image
 
     def hset(self, key: str, *pairs: str) -> None:
         """Set fields of a hash: field, text, field, text, ..."""
@@ -282,14 +285,10 @@ class Transaction:
     def drop_writes(self) -> None:
         """Let go of all that was staged: the transition was only to show what it would do."""
         self.writes.clear()
-        self.blind.clear()
-        self.changed.clear()
 
     def publish(self, channel: str, message: str) -> None:
         """Send a message, at the commit."""
-        message_write = ("PUBLISH", channel, message)
-        self.writes.append(message_write)
-        self.blind.append(message_write)
+        self.writes.append(("PUBLISH", channel, message))
 
 
 def _is_to_key(write: Command) -> bool:
@@ -297,10 +296,12 @@ def _is_to_key(write: Command) -> bool:
     return bool(write[0] != "PUBLISH")
 
 
+#: the reads whose replies can serve as images; sorted sets, which can be large, are left out
+_WHOLE = frozenset({"HGETALL", "LRANGE", "SMEMBERS"})
+
+
 def _is_whole(read: Command) -> bool:
-    """Whether the reply can serve as an image; sorted sets, which can be large, are left out."""
-    name = read[0]
-    return name in ("HGETALL", "SMEMBERS") or (name == "LRANGE" and read[2:] == (0, -1))
+    return read[0] in _WHOLE and (read[0] != "LRANGE" or read[2:] == (0, -1))
 
 
 def _whole_read(read: Command, staged: str) -> Command:

@@ -184,7 +184,6 @@ class Storage(Described, ABC):
 def _writing(commands: list[Command]) -> Factory[None]:
     def transition(tx: Transaction) -> Transition[None]:
         tx.writes += commands
-        tx.blind += commands
         return
         yield
 

@@ -12,12 +12,12 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Transition
+from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies, Transition
 from pyqless.core.keyspace import Keyspace, NotAnInteger, WrongType
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
@@ -65,11 +65,21 @@ class _Database:
             batch = next(steps)
             while True:
                 batches.append(batch)
-                batch = steps.send([_read(self.keyspace, read) for read in batch.reads])
+                batch = steps.send(self._replies(batch.reads))
         except StopIteration as end:
             return cast("T", end.value)
         finally:
             self._driving = False
+
+    def _replies(self, reads: Sequence[Command]) -> Replies:
+        read, replies = self.keyspace.read, []
+        for command in reads:
+            try:
+                replies.append(read(command))
+            except WrongType as error:
+                text = f"{command[1]}: {error}"
+                replies.append(StoreCorrupted(text, argument=command[1], value=command[0]))
+        return replies
 
     def apply(self, tx: Transaction) -> None:
         """As Redis does it: a write that does not fit its key fails by itself, and the call with it."""
@@ -158,13 +168,6 @@ def _until_done(
     raise ConflictError(
         f"the transaction has found what it read stale {_ATTEMPTS} times: {names}", value=guards
     )
-
-
-def _read(keyspace: Keyspace, read: Command) -> Any:
-    try:
-        return keyspace.read(read)
-    except WrongType as error:
-        return StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
 
 
 # -- the storages -----------------------------------------------------------------------------

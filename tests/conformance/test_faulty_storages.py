@@ -119,7 +119,7 @@ def publishes_the_last_message_first(patch: Patch) -> None:
     apply = memory._Database.apply
 
     def backwards(self: Any, tx: Transaction) -> None:
-        tx.blind.reverse()
+        tx.writes.reverse()
         apply(self, tx)
 
     patch.setattr(memory._Database, "apply", backwards)

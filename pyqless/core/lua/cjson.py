@@ -85,7 +85,10 @@ def _before_nul(text: str) -> str:
 
 def quote(text: str) -> str:
     """Write text as one JSON string, as cjson does: ``/`` and DEL are escaped, non-ASCII is not."""
-    return encode_basestring(text).replace("/", "\\/").replace("\x7f", "\\u007f")
+    quoted = encode_basestring(text)
+    if "/" in quoted or "\x7f" in quoted:
+        return quoted.replace("/", "\\/").replace("\x7f", "\\u007f")
+    return quoted
 
 
 def encode(value: Any) -> str:
@@ -98,7 +101,12 @@ def encode(value: Any) -> str:
     Raises:
         JSONError: it holds an infinity, a NaN or a value of another type, or is nested too deep.
     """
-    scalar = _SCALARS.get(type(value))
+    kind = type(value)
+    if kind is dict and {*map(type, value.values())} <= {str}:
+        # nearly all messages are such
+        fields = ",".join([f"{quote(name)}:{quote(field)}" for name, field in value.items()])
+        return f"{{{fields}}}"
+    scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar(value)
     parts: list[str] = []

@@ -45,6 +45,9 @@ _is_unusual = re.compile(r"[^-+.0-9eE]").search
 
 _is_integer = re.compile(r"0|-?[1-9][0-9]*").fullmatch
 
+#: What numbers in jobs mostly are, priorities and retries for instance.
+_SMALL = {str(number): float(number) for number in range(100)}
+
 _DAY_SECONDS = 86400.0
 _INT64_MIN = -(2**63)
 _INT64_END = 2**63
@@ -61,6 +64,9 @@ def to_number(value: str | float | None) -> float | None:
         The number, possibly an infinity or a NaN; None where Lua gives nil.
     """
     if isinstance(value, str):
+        number = _SMALL.get(value)
+        if number is not None:
+            return number
         if _is_unusual(value):
             return _to_number_carefully(value)
         try:

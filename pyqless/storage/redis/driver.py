@@ -9,6 +9,7 @@ was refused, the writes would be carried out one by one, unguarded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies, Transition
@@ -18,8 +19,8 @@ from pyqless.storage.base import Described, logger
 from pyqless.storage.redis.foresight import Foresight, Unconfirmed
 from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.outcomes import Kind, Outcome
-from pyqless.storage.redis.policy import Policy
-from pyqless.storage.redis.protocol import ServerError, reply_of, same
+from pyqless.storage.redis.policy import Pauses, Policy
+from pyqless.storage.redis.protocol import ServerError, replies_of, same
 from pyqless.storage.redis.steps import LinkLost, Pause, Steps
 
 __all__ = ["carry_out"]
@@ -55,8 +56,10 @@ def _until_done(
     storage: Described, policy: Policy, lane: Lane, transition: Factory[Any], now: float | None
 ) -> Steps[_Done]:
     """Try until an attempt is committed."""
+    began = policy.monotonic()
     tries = conflicts = 0
-    for seconds in policy.pauses():
+    pauses: Pauses | None = None
+    while True:
         tries += 1
         attempt = _Attempt(storage, lane, now, conflicts)
         storage.metrics.attempts += 1
@@ -76,6 +79,10 @@ def _until_done(
         else:
             storage.committed(attempt.tx)
             return _Done(value, attempt.tx.now)
+        pauses = policy.pauses(began) if pauses is None else pauses
+        seconds = next(pauses, None)
+        if seconds is None:
+            break
         yield Pause(seconds)
     if isinstance(failure, Stale):
         failure = yield from attempt.conflict(tries)
@@ -92,9 +99,9 @@ class _Attempt:
         self._lane = lane
         self._now = now
         self._number = number
-        self._begin()
+        self._begin(lane.take_foresight())
 
-    def _begin(self, foresight: Foresight | None = None) -> None:
+    def _begin(self, foresight: Foresight | None) -> None:
         storage, moment = self._storage, self._now
         moment = storage.clock() if moment is None else moment
         chance = self._lane.policy.chance()
@@ -105,8 +112,19 @@ class _Attempt:
         self._guessed = False
         self._batches = 0
         self._guards: list[str] = []
-        #: what was read of guarded keys, as the server sent it
-        self._seen: list[tuple[Command, Any]] = []
+        #: what was read, as the server sent it
+        self._log: list[tuple[Sequence[Command], Sequence[Any]]] = []
+
+    @property
+    def _seen(self) -> list[tuple[Command, Any]]:
+        """What was read of guarded keys."""
+        guarded = set(self._guards)
+        return [
+            (read, reply)
+            for reads, replies in self._log
+            for read, reply in zip(reads, replies, strict=True)
+            if read[1] in guarded
+        ]
 
     def run(self, transition: Factory[Any]) -> Steps[Any]:
         """
@@ -116,10 +134,9 @@ class _Attempt:
             Stale: others have changed what it had read.
             LinkLost: the connection broke, and nothing was changed.
         """
-        foresight = self._lane.take_foresight()
+        foresight = self._foresight
         if foresight is None:
             return (yield from self._run(transition))
-        self._begin(foresight)
         try:
             value = yield from self._run(transition)
         except (Stale, Unconfirmed):
@@ -127,7 +144,7 @@ class _Attempt:
                 raise
             self._storage.metrics.misguesses += 1
             self._lane.trust.wrong(foresight.topic)
-            self._begin()
+            self._begin(None)
             return (yield from self._run(transition))
         if self._guessed:
             self._lane.trust.right(foresight.topic)
@@ -167,27 +184,25 @@ class _Attempt:
         if self._foresight is not None:
             if self._foresight.answers(batch) and not batch.snapshot:
                 return self._known(self._foresight, batch)
-            self._foresight, self._stands = None, False
+            self._foresight = None
         if batch.snapshot:
             raw = yield from self._snapshot(tuple(batch.reads))
         elif self._guards and self._lane.state is State.QUEUEING:
             raw = yield from self._read_again(batch)
         else:
             raw = yield from self._read_on(batch)
-        return [reply_of(read, reply) for read, reply in zip(batch.reads, raw, strict=True)]
+        self._stands = False
+        return replies_of(batch.reads, raw)
 
     def _known(self, foresight: Foresight, batch: Batch) -> Replies:
         """Answer with what was read ahead."""
         if not self._guessed:
             self._guessed = True
             self._storage.metrics.guesses += 1
-            self._guards += self._lane.fence, *foresight.keys
-            self._seen += [
-                (read, reply)
-                for read, reply in foresight.replies.items()
-                if read[1] in foresight.keys
-            ]
-        return [reply_of(read, foresight.replies[read]) for read in batch.reads]
+            self._guards = [self._lane.fence, *foresight.keys]
+            known = foresight.replies
+            self._log.append((tuple(known), tuple(known.values())))
+        return replies_of(batch.reads, map(foresight.replies.__getitem__, batch.reads))
 
     def _snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
         """Read at one instant; a single command is one by itself."""
@@ -227,7 +242,7 @@ class _Attempt:
         """
         self._storage.metrics.reopenings += 1
         lane = self._lane
-        seen = list(self._seen)
+        seen = self._seen
         again = tuple(read for read, _ in seen)
         control = (*lane.leave(), ("WATCH", *self._guards, *batch.guards))
         raw = yield from self._exchange(control, again, batch)
@@ -247,12 +262,7 @@ class _Attempt:
         yield from lane.require_ok((*control, *opening), replies[:first] + replies[end:])
         self._guards += (*((lane.fence,) if not self._guards else ()), *batch.guards)
         raw = replies[first:end]
-        guarded = set(self._guards)
-        self._seen += [
-            (read, reply)
-            for read, reply in zip(batch.reads, raw[len(again) :], strict=True)
-            if read[1] in guarded
-        ]
+        self._log.append((batch.reads, raw[len(again) :]))
         return raw
 
     # -- committing -------------------------------------------------------------------------
@@ -274,6 +284,8 @@ class _Attempt:
                 return
             raise LinkLost("the commit had not taken place", sent=False)
         results = _results(outcome)
+        if ServerError not in map(type, results):
+            return
         for write, result in zip(writes, results, strict=False):
             if isinstance(result, ServerError):
                 raise StoreCorrupted(

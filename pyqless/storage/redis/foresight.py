@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pyqless.core.effects import Ahead, Batch, Command
+from pyqless.storage.redis.protocol import ServerError
 
 __all__ = ["Foresight", "Trust", "Unconfirmed"]
 
@@ -33,8 +34,11 @@ class Foresight(NamedTuple):
     @classmethod
     def of(cls, ahead: Ahead, replies: Sequence[Any]) -> Foresight:
         """What the replies to a guess are worth."""
-        known = dict(zip((*ahead.guarded, *ahead.free), replies, strict=True))
-        return cls(ahead.topic, cls.keys_of(ahead), known)
+        reads = (*ahead.guarded, *ahead.free)
+        if ServerError in map(type, replies):
+            # what was refused then may be granted now
+            return cls(ahead.topic, [], {})
+        return cls(ahead.topic, cls.keys_of(ahead), dict(zip(reads, replies, strict=True)))
 
     @staticmethod
     def keys_of(ahead: Ahead) -> list[str]:

@@ -10,6 +10,7 @@ succeed, and tells which transaction was the last.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -75,7 +76,7 @@ class Lane:
         #: a commit has succeeded on this connection
         self._has_written = False
         #: when a commit was opened ahead, on the policy's clock, and what was read with that
-        self._opened_at = 0.0
+        self._opened_at = -math.inf
         self._foresight: Foresight | None = None
         self.trust = Trust()
 
@@ -93,6 +94,8 @@ class Lane:
             yield Connect()
             self.state, self._has_written = State.IDLE, False
         self._metrics.trips += 1
+        # whatever is sent may drop the guards that stand
+        self._foresight, self._opened_at = None, -math.inf
         try:
             replies: list[Any] = yield Exchange(commands)
         except LinkLost:
@@ -178,7 +181,7 @@ class Lane:
             ahead: what to read for the next one, if it is worth it.
         """
         self._sent += 1
-        fence: list[Command] = [("HSET", self.fence, "seq", self._sent)]
+        fence: list[Command] = [("HSET", self.fence, "seq", str(self._sent))]
         now = self.policy.monotonic()
         if now >= self._extend_at:
             fence.append(("EXPIRE", self.fence, FENCE_LIFE))
@@ -234,7 +237,9 @@ class Lane:
         """
         self._metrics.recoveries += 1
         reason: object = "it did not answer in time"
-        for seconds in self.policy.patience():
+        pauses = self.policy.patience(self.policy.monotonic())
+        seconds: float | None = 0.0
+        while seconds is not None:
             try:
                 # the write comes first: what is read behind it is final. Sent twice, it does no harm
                 bumped, number, _ = yield from self.exchange(
@@ -254,7 +259,9 @@ class Lane:
                     return False
                 reason = refused
                 yield from self.close()
-            yield Pause(seconds)
+            seconds = next(pauses, None)
+            if seconds is not None:
+                yield Pause(seconds)
         raise OutcomeUnknown(
             f"the connection broke during a commit, and the store cannot be asked: {reason};"
             " whether it took place shows in the job itself",

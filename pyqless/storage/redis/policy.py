@@ -44,14 +44,18 @@ class Policy:
             text = f"attempts must be 1 at least, not {self.attempts!r}"
             raise InvalidArgument(text, argument="attempts", value=self.attempts)
 
-    def pauses(self) -> Pauses:
-        """The pauses between tries, with full jitter."""
-        return islice(self.patience(), self.attempts)
+    def pauses(self, began: float) -> Pauses:
+        """
+        The pauses before further tries, with full jitter.
 
-    def patience(self) -> Pauses:
+        Args:
+            began: when the first try did, on the monotonic clock.
+        """
+        return islice(self.patience(began), self.attempts - 1)
+
+    def patience(self, began: float) -> Pauses:
         """As ``pauses``, however many tries it takes: for what had better be found out."""
-        end = self.monotonic() + self.deadline
         for attempt in count():
-            yield self.chance() * min(self.cap, self.base * 2 ** min(attempt, 30))
-            if self.monotonic() >= end:
+            if self.monotonic() >= began + self.deadline:
                 return
+            yield self.chance() * min(self.cap, self.base * 2 ** min(attempt, 30))

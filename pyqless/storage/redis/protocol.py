@@ -17,7 +17,7 @@ from pyqless.errors import (
     StoreUnsupported,
 )
 
-__all__ = ["ServerError", "fault_of", "pack", "reply_of", "same"]
+__all__ = ["ServerError", "fault_of", "pack", "replies_of", "reply_of", "same"]
 
 
 class ServerError(Exception):
@@ -30,6 +30,14 @@ class ServerError(Exception):
         return text.split(" ", 1)[0] if text else ""
 
 
+#: commands all of whose arguments are texts
+_WITHOUT_NUMBERS = {
+    *("DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH", "DEL", "PUBLISH"),
+    *("HDEL", "HGET", "HGETALL", "HMGET", "HSET", "LPUSH", "RPUSH"),
+    *("SADD", "SISMEMBER", "SMEMBERS", "SREM", "ZREM", "ZSCORE"),
+}
+
+
 def pack(commands: Iterable[Command]) -> bytes:
     """
     The bytes of some commands.
@@ -38,7 +46,12 @@ def pack(commands: Iterable[Command]) -> bytes:
         InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
     """
     try:
-        return b"".join([hiredis.pack_command(_texts(command)) for command in commands])
+        return b"".join(
+            [
+                hiredis.pack_command(command if command[0] in _WITHOUT_NUMBERS else _texts(command))
+                for command in commands
+            ]
+        )
     except UnicodeEncodeError:
         return b"".join([hiredis.pack_command(_encoded(command)) for command in commands])
 
@@ -97,6 +110,14 @@ def reply_of(read: Command, reply: Any) -> Any:
     if form is not None:
         return form(reply)
     return _scored(reply) if "WITHSCORES" in read else reply
+
+
+def replies_of(reads: Iterable[Command], raw: Iterable[Any]) -> list[Any]:
+    """Each reply in the core's form, see ``reply_of``."""
+    return [
+        reply if reply is None or type(reply) is int else reply_of(read, reply)
+        for read, reply in zip(reads, raw, strict=True)
+    ]
 
 
 def same(read: Command, before: Any, now: Any) -> bool:

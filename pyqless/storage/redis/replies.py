@@ -61,7 +61,8 @@ class Replies:
                 return None
             came = read if self._in_array else [read]
             self._in_array = False
-            proper = [reply for reply in came if type(reply) is not hiredis.PushNotification]
-            self._proper += proper
-            self._missing -= len(proper)
+            if hiredis.PushNotification in map(type, came):
+                came = [reply for reply in came if type(reply) is not hiredis.PushNotification]
+            self._proper += came
+            self._missing -= len(came)
         return self._proper

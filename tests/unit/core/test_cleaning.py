@@ -45,7 +45,6 @@ def write(core: Target, *commands: tuple[Any, ...]) -> None:
 
     def transition(tx: Transaction) -> Transition[None]:
         tx.writes += commands
-        tx.blind += commands
         return
         yield
 
