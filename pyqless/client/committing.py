@@ -33,6 +33,9 @@ class _Puts(ABC, Generic[C]):
 
     _client: C
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} with {self._client!r}>"
+
     def put(
         self, queue: str, klass: str | type, data: Any = None, **options: Unpack[PutOptions]
     ) -> str:

@@ -45,6 +45,9 @@ class _Order(Generic[P, C]):
         self._options = options
         self._at = at
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._function!r}>"
+
     def options(self, **options: Unpack[PutOptions]) -> Self:
         """Choose options of ``Queue.put``."""
         require_known(options, _PUT, "put")

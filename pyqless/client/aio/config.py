@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyqless.client.requests import settings as requests
 from pyqless.client.requests.settings import Setting
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
@@ -14,11 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncConfig"]
 
 
-class AsyncConfig:
+class AsyncConfig(Part):
     """As ``Config``, by methods only."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     async def get(self, name: str, default: Setting | None = None) -> Setting | None:
         """As ``Config.get``."""

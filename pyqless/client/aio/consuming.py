@@ -30,6 +30,9 @@ class AsyncConsumer:
         self._messages: AsyncSubscription | None = None
         self._listens = True
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
+
     @overload
     async def pop(self, *, timeout: float | None = None) -> AsyncJob | None: ...
 

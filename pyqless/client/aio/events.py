@@ -27,6 +27,9 @@ class AsyncEvents:
         self._has_listened = False
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._storage.url}>"
+
     async def get(self, timeout: float | None = None) -> Event | None:
         """As ``Events.get``."""
         seconds = at_most(timeout)

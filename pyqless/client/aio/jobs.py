@@ -11,6 +11,7 @@ from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.views import JobPage, TrackedJobs
+from pyqless.client.views.part import Part
 from pyqless.core.explaining import Explanation
 from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncJobs"]
 
 
-class AsyncJobs:
+class AsyncJobs(Part):
     """As ``Jobs``; ``await jobs[jid]`` is one of them, or raises ``JobNotFound``."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     async def __getitem__(self, jid: str) -> AsyncJob:
         return AsyncJob(self.client, await self.client.storage.run(looking.find(jid)))

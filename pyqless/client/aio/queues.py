@@ -14,6 +14,7 @@ from pyqless.client.aio.putting import AsyncPuts
 from pyqless.client.aio.queue_settings import AsyncQueueSettings
 from pyqless.client.aio.sweeps import AsyncSweeps
 from pyqless.client.requests import queues as requests
+from pyqless.client.views.part import Part
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics
 
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncQueue", "AsyncQueues"]
 
 
-class AsyncQueues:
+class AsyncQueues(Part):
     """As ``Queues``."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     def __getitem__(self, name: str) -> AsyncQueue:
         return AsyncQueue(self.client, checks.name("name", name))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyqless.client.requests import recurring as requests
 from pyqless.client.requests.recurring import UNCHANGED
 from pyqless.client.views import RecurringJobView
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncRecurringJob", "AsyncRecurringJobs"]
 
 
-class AsyncRecurringJobs:
+class AsyncRecurringJobs(Part):
     """As ``RecurringJobs``; ``await recurring[jid]`` is one of them, or raises ``RecurringJobNotFound``."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     async def __getitem__(self, jid: str) -> AsyncRecurringJob:
         return AsyncRecurringJob(self.client, await self.client.storage.run(requests.find(jid)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import workers as requests
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
@@ -13,11 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncTags"]
 
 
-class AsyncTags:
+class AsyncTags(Part):
     """As ``Tags``."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     async def top(self, offset: int = 0, count: int = 25) -> list[str]:
         """As ``Tags.top``."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import workers as requests
+from pyqless.client.views.part import Part
 from pyqless.core.workers import WorkerCounts, WorkerJobs
 
 if TYPE_CHECKING:
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncWorkers"]
 
 
-class AsyncWorkers:
+class AsyncWorkers(Part):
     """As ``Workers``; ``await workers[name]`` gives the jids that one has."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self.client = client
+    client: AsyncClient
 
     async def __getitem__(self, name: str) -> WorkerJobs:
         return await self.client.storage.run(requests.jobs(name))

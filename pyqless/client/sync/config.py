@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyqless.client.requests import settings as requests
 from pyqless.client.requests.settings import Setting
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.sync.client import Client
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Config"]
 
 
-class Config:
+class Config(Part):
     """
     The settings, which all clients of the storage share.
 
@@ -23,8 +24,7 @@ class Config:
     what is neither set nor has a default, and ``del config[name]`` goes back to the default.
     """
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def get(self, name: str, default: Setting | None = None) -> Setting | None:
         """

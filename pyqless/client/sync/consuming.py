@@ -34,6 +34,9 @@ class Consumer:
         self._messages: Subscription | None = None
         self._listens = True
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
+
     @overload
     def pop(self, *, timeout: float | None = None) -> Job | None: ...
 

@@ -30,6 +30,9 @@ class Events:
         self._messages: Subscription | None = storage.subscribe(*self._channels)
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._storage.url}>"
+
     def get(self, timeout: float | None = None) -> Event | None:
         """
         Wait for the next event.

@@ -11,6 +11,7 @@ from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.sync.job import Job, walk
 from pyqless.client.views import JobPage, TrackedJobs
+from pyqless.client.views.part import Part
 from pyqless.core.explaining import Explanation
 from pyqless.core.sweeping import Swept
 from pyqless.core.tags import Tagged
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Jobs"]
 
 
-class Jobs:
+class Jobs(Part):
     """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def __getitem__(self, jid: str) -> Job:
         return Job(self.client, self.client.storage.run(looking.find(jid)))

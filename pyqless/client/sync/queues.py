@@ -14,6 +14,7 @@ from pyqless.client.sync.job import Job
 from pyqless.client.sync.putting import Puts
 from pyqless.client.sync.queue_settings import QueueSettings
 from pyqless.client.sync.sweeps import Sweeps
+from pyqless.client.views.part import Part
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics
 
@@ -23,15 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Queue", "Queues"]
 
 
-class Queues:
+class Queues(Part):
     """
     The queues.
 
     ``queues[name]`` is one of them, there from its first job on; iteration gives the counts of each.
     """
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def __getitem__(self, name: str) -> Queue:
         return Queue(self.client, checks.name("name", name))

@@ -9,6 +9,7 @@ from pyqless.client import checks
 from pyqless.client.requests import recurring as requests
 from pyqless.client.requests.recurring import UNCHANGED
 from pyqless.client.views import RecurringJobView
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.sync.client import Client
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["RecurringJob", "RecurringJobs"]
 
 
-class RecurringJobs:
+class RecurringJobs(Part):
     """The recurring jobs; ``recurring[jid]`` is one of them, or raises ``RecurringJobNotFound``."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def __getitem__(self, jid: str) -> RecurringJob:
         return RecurringJob(self.client, self.client.storage.run(requests.find(jid)))

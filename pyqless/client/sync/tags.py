@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import workers as requests
+from pyqless.client.views.part import Part
 
 if TYPE_CHECKING:
     from pyqless.client.sync.client import Client
@@ -13,11 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["Tags"]
 
 
-class Tags:
+class Tags(Part):
     """The tags that jobs bear; ``Jobs.tagged`` finds the jobs."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def top(self, offset: int = 0, count: int = 25) -> list[str]:
         """List the tags that two jobs or more bear, the most frequent at the head."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import workers as requests
+from pyqless.client.views.part import Part
 from pyqless.core.workers import WorkerCounts, WorkerJobs
 
 if TYPE_CHECKING:
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["Workers"]
 
 
-class Workers:
+class Workers(Part):
     """The workers; ``workers[name]`` gives the jids that one has, iteration the counts of each."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    client: Client
 
     def __getitem__(self, name: str) -> WorkerJobs:
         return self.client.storage.run(requests.jobs(name))

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 import pyqless
-from pyqless import AsyncClient, Client, Queue
+from pyqless import AsyncClient, AsyncOnCommit, Client, OnCommit, Queue
 from pyqless.errors import InvalidArgument
 from tests.unit.client.moved import MovedClock
 
@@ -181,3 +181,35 @@ def test_a_worker_is_struck_from_the_list_and_keeps_its_jobs(client: Client, que
     client.workers.deregister("ann")
     assert client.workers.counts() == []
     assert client.workers["ann"].jobs == ["a"]
+
+
+# -- reprs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_everything_says_what_it_is_in_few_words_and_no_secrets(kind: Any) -> None:
+    client = kind("redis://ann:hunter2@localhost:1/0", worker_name="w")
+    queue = client.queues["mail"]
+    function = pyqless.job(queue="mail", name="mail.send")(print)
+    on_commit = OnCommit if kind is Client else AsyncOnCommit
+    prefix = "" if kind is Client else "Async"
+    url = "redis://ann:***@localhost:1/0"
+    expected = {
+        client.queues: f"<{prefix}Queues of {url}>",
+        client.jobs: f"<{prefix}Jobs of {url}>",
+        client.recurring: f"<{prefix}RecurringJobs of {url}>",
+        client.workers: f"<{prefix}Workers of {url}>",
+        client.tags: f"<{prefix}Tags of {url}>",
+        client.config: f"<{prefix}Config of {url}>",
+        client.consumer("a", "b"): f"<{prefix}Consumer of 'a', 'b'>",
+        on_commit(client, print): f"<{prefix}OnCommit with <{prefix}Client {url} as 'w'>>",
+        queue: f"<{prefix}Queue 'mail'>",
+        function: "<JobFunction mail.send in 'mail'>",
+        function.on(client): f"<{prefix}Order of <JobFunction mail.send in 'mail'>>",
+    }
+    assert {repr(each) for each in expected} == {*expected.values()}
+
+
+def test_events_say_where_they_come_from(client: Client) -> None:
+    with client.events() as events:
+        assert repr(events) == f"<Events of {client.storage.url}>"
