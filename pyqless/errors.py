@@ -156,6 +156,11 @@ class NotDepending(RequestError):
 
     code = "not_depending"
 
+    @property
+    def state(self) -> str:
+        """The state that the job is in."""
+        return str(self.value)
+
 
 class HasDependents(RequestError):
     """Other jobs wait for this one; ``value`` lists their jids."""
@@ -169,9 +174,14 @@ class HasDependents(RequestError):
 
 
 class JobExists(RequestError):
-    """A job with this jid exists already."""
+    """A job with this jid exists already; ``value`` is the jid."""
 
     code = "job_exists"
+
+    @property
+    def jid(self) -> str:
+        """The jid that is taken."""
+        return str(self.value)
 
 
 class QueueNotEmpty(RequestError):
@@ -179,11 +189,21 @@ class QueueNotEmpty(RequestError):
 
     code = "queue_not_empty"
 
+    @property
+    def jobs(self) -> int:
+        """How many jobs are in it."""
+        return int(self.value)
+
 
 class QueueFull(RequestError):
     """As many jobs wait in the queue as may; ``value`` is their number."""
 
     code = "queue_full"
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return int(self.value)
 
 
 class ReadOnlyClient(RequestError):

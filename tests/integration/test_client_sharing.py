@@ -123,6 +123,18 @@ def test_errors_tell_what_they_know_by_name(shared: Client) -> None:
     with pytest.raises(errors.HasDependents) as needed:
         shared.jobs["a"].cancel()
     assert needed.value.jids == ["b"]
+    with pytest.raises(errors.JobExists) as taken_jid:
+        queue.put("k", jid="a", on_conflict="error")
+    assert taken_jid.value.jid == "a"
+    with pytest.raises(errors.QueueFull) as full:
+        queue.put("k", max_waiting=1)
+    assert full.value.waiting == 1
+    with pytest.raises(errors.QueueNotEmpty) as filled:
+        queue.forget()
+    assert filled.value.jobs == 2
+    with pytest.raises(errors.NotDepending) as ready:
+        shared.jobs["a"].depend("c")
+    assert ready.value.state == "waiting"
     job = queue.pop()
     assert job is not None
     job.requeue("other")
