@@ -136,7 +136,7 @@ class Bench:
 
     def __init__(self, policy: Policy | None = None, *, others: Bench | None = None) -> None:
         self.time = 0.0
-        self.policy = policy or Policy(attempts=5, monotonic=lambda: self.time)
+        self.policy = policy or Policy(attempts=5, monotonic=lambda: self.time, chance=lambda: 0.0)
         self.server = Server()
         if others is not None:
             self.server.keyspace = others.server.keyspace
