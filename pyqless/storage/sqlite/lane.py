@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
@@ -84,7 +84,7 @@ class Lane:
         self.keyspace.forget()
         self._listeners = None
 
-    def publish(self, messages: Iterable[tuple[str, str]]) -> list[Listener]:
+    def publish(self, messages: Sequence[tuple[str, str]]) -> list[Listener]:
         """
         Put messages where those who listen find them after the commit.
 
@@ -94,7 +94,7 @@ class Lane:
         Returns:
             list: whom to wake then.
         """
-        if self._listeners is None:
+        if messages and self._listeners is None:
             self._listeners = listeners_in(self.connection)
         return store(self.connection, self._listeners, messages) if self._listeners else []
 
