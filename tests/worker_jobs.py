@@ -82,11 +82,19 @@ def parent(job: Any) -> None:
 
 
 def fork(job: Any) -> None:
-    """Fork, and let the other process run off the end of the job."""
+    """Fork, and wait for the other process."""
     mark(job, "began")
     if os.fork() == 0:
         os._exit(0)
     os.wait()
+
+
+def double(job: Any) -> None:
+    """Fork, and let the other process run off the end of the job, or raise."""
+    forked = os.fork()
+    mark(job, f"forked {forked}")
+    if forked == 0 and job.data["raises"]:
+        raise ValueError("in the wrong process")
 
 
 def talk(job: Any) -> None:

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["die_with", "is_suspended", "kill_group", "lead_group"]
+__all__ = ["die_with", "in_one_process", "is_suspended", "kill_group", "lead_group"]
+
+logger = logging.getLogger("pyqless.worker")
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -50,3 +54,23 @@ def is_suspended(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+
+@contextmanager
+def in_one_process() -> Iterator[None]:
+    """
+    Be entered around a job's code: a process that the code forks ends where it would leave that code.
+
+    It would go on as a second worker of the same name, and the store could not tell the two apart.
+    """
+    pid = os.getpid()
+    try:
+        yield
+    except BaseException as error:
+        if os.getpid() == pid:
+            raise
+        if not isinstance(error, SystemExit):
+            logger.exception("a process that a job has forked broke")
+        os._exit(1)
+    if os.getpid() != pid:
+        os._exit(0)

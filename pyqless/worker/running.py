@@ -20,6 +20,7 @@ from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.context import AwaitableJob, BlockingJob, JobContext
 from pyqless.worker.finding import Code, CodeNotFound, Finder
+from pyqless.worker.lifelines import in_one_process
 from pyqless.worker.reporting import MESSAGE_LIMIT, group_of, message_of
 from pyqless.worker.stopping import JobStopped, Retry, StopReason, TimeLimitExceeded
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict
@@ -129,7 +130,8 @@ class Runner:
                     raise TypeError(f"{middleware!r} is for coroutines, and {code.owner!r} is none")
                 stack.enter_context(manager)
             job.attempt.raise_if_stopped()
-            return code.function(job)
+            with in_one_process():
+                return code.function(job)
         return None  # a middleware has dealt with the exception
 
     async def _enclosed(self, code: Code, job: JobContext) -> Any:
@@ -141,7 +143,8 @@ class Runner:
                 else:
                     stack.enter_context(manager)
             job.attempt.raise_if_stopped()
-            return await code.function(job)
+            with in_one_process():
+                return await code.function(job)
         return None
 
     # -- judging ------------------------------------------------------------------------------

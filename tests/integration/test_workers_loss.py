@@ -135,6 +135,25 @@ def test_what_a_job_has_started_ends_with_it(client: Client, forking: Worker) ->
     until(lambda: not is_alive(started))
 
 
+@pytest.mark.parametrize("kind", ["forking", "serial", "threads", "asyncio"])
+@pytest.mark.parametrize("raises", [False, True], ids=["returns", "raises"])
+def test_a_process_that_a_job_forks_is_no_second_worker(
+    client: Client, one_redis_url: str, kind: str, *, raises: bool
+) -> None:
+    with Worker(one_redis_url, "q", "--kind", kind) as worker:
+        worker.put(client, "double", "J", raises=raises)
+        until(lambda: len(worker.marks("forked")) == 2, "both have come so far")
+        (forked,) = (mark.pid for mark in worker.marks("forked 0"))
+        until(lambda: not is_alive(forked), "it ends")
+        until(lambda: state(client, "J") == "complete", worker.log())
+        assert ("broke" in worker.log()) is raises
+        assert [entry["what"] for entry in client.jobs["J"].history] == ["put", "popped", "done"]
+        worker.put(client, "touch", "K")
+        assert worker.began("K").pid != forked
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0, worker.log()
+
+
 def test_all_sorts_of_jobs_come_through(client: Client, one_redis_url: str, tmp_path: Path) -> None:
     arguments = ("--kind", "forking", "-c", "2", "--max-memory", "200", "--sandbox", str(tmp_path))
     with Worker(one_redis_url, "q", *arguments) as worker:
