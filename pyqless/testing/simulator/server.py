@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""A Redis in memory that carries out one command after the other, as far as the driver can tell it from one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, Protocol
+
+from pyqless.core.effects import Command
+from pyqless.core.keyspace import READS, WRITES, Keyspace, NotAnInteger, WrongType
+from pyqless.storage.redis.protocol import ServerError
+
+__all__ = ["WRITING", "Observer", "Server"]
+
+#: what comes back of the writes whose reply somebody may look at
+_REPLIES: Final[dict[str, Callable[[Keyspace, Command], Any]]] = {
+    "HINCRBY": lambda keyspace, write: int(keyspace.read(("HGET", write[1], write[2]))),
+    "LPUSH": lambda keyspace, write: keyspace.read(("LLEN", write[1])),
+    "RPUSH": lambda keyspace, write: keyspace.read(("LLEN", write[1])),
+}
+#: what changes something
+WRITING: Final = WRITES.keys() | {"PUBLISH", "EXPIRE", "SET"}
+_WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+
+class Observer(Protocol):
+    """Who is told what the server carries out."""
+
+    def committed(self, origin: Any, writes: list[Command]) -> None:
+        """An EXEC has carried out writes."""
+
+    def stray(self, origin: Any, write: Command) -> None:
+        """A write has been carried out outside a transaction."""
+
+
+class _Entry(NamedTuple):
+    """What was written at one instant."""
+
+    moment: float
+    writes: list[Command]
+
+
+class Server:
+    """
+    One store.
+
+    Args:
+        time: what time it is, in seconds.
+        observer: is told of every write.
+        refuses: says why a command is refused, such as ``OOM ...``, or None.
+    """
+
+    def __init__(
+        self,
+        time: Callable[[], float],
+        observer: Observer,
+        refuses: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        self.keyspace = Keyspace()
+        self.observer = observer
+        self.refuses = refuses
+        self.time = time
+        self._journal: list[_Entry] = []
+        #: how often it has been started
+        self.starts = 1
+        self._deadlines: dict[str, float] = {}
+        #: how often each key was touched: what comes and goes again has been, other than its version
+        self.touches: Counter[str] = Counter()
+
+    def restart(self, lost: float) -> float:
+        """
+        End all sessions, and forget the last writes.
+
+        Args:
+            lost: of how many seconds.
+
+        Returns:
+            float: what has been written up to this moment is still there.
+        """
+        self.starts += 1
+        kept = self.time() - lost
+        self._journal = [entry for entry in self._journal if entry.moment <= kept]
+        self.keyspace.flush()
+        for entry in self._journal:
+            for write in entry.writes:
+                self._write(write)
+        return kept
+
+    def carry_out(self, commands: Iterable[Command]) -> list[Any]:
+        """Carry out commands at one instant; a command that fails does not stop the others."""
+        self._expire()
+        written: list[Command] = []
+        replies = [self._reply(command, written) for command in commands]
+        if written:
+            self._journal.append(_Entry(self.time(), written))
+        return replies
+
+    def _reply(self, command: Command, written: list[Command]) -> Any:
+        try:
+            if command[0] in READS:
+                return _raw(command, self.keyspace.read(command))
+            reply = self._write(command)
+        except WrongType:
+            return ServerError(_WRONG_TYPE)
+        except (NotAnInteger, ValueError) as error:
+            return ServerError(f"ERR {error}")
+        if command[0] in WRITING:
+            written.append(command)
+        return reply
+
+    def _write(self, write: Command) -> Any:
+        name = write[0]
+        if name == "UNWATCH":
+            return "OK"
+        key = write[1]
+        if name == "PUBLISH":
+            return 0
+        if name == "EXPIRE":
+            self._deadlines[key] = self.time() + float(write[2])
+            self.touches[key] += key in self.keyspace.data
+            return int(key in self.keyspace.data)
+        if name == "SET":
+            self.keyspace.replace(key, write[2])
+            self.touches[key] += 1
+            return "OK"
+        self._change(write)
+        return _REPLIES[name](self.keyspace, write) if name in _REPLIES else 1
+
+    def _change(self, write: Command) -> None:
+        key, versions = write[1], self.keyspace.versions
+        before = versions.get(key)
+        self.keyspace.write(write)
+        self.touches[key] += versions.get(key) != before
+
+    def _expire(self) -> None:
+        for key in [key for key, moment in self._deadlines.items() if moment <= self.time()]:
+            del self._deadlines[key]
+            self._change(("DEL", key))
+
+
+def _raw(read: Command, reply: Any) -> Any:
+    """A reply of the keyspace as protocol 2 has it; sets in one order, so that runs can be repeated."""
+    if isinstance(reply, dict):
+        return [text for pair in reply.items() for text in pair]
+    if isinstance(reply, set):
+        return sorted(reply)
+    if isinstance(reply, float):
+        return repr(reply)
+    if "WITHSCORES" in read:
+        return [text for member, score in reply for text in (member, repr(score))]
+    return reply

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""
+Which reads need not show what is there at the commit.
+
+These are the names of call and read, and the key, as regular expressions. A read that is guarded is never
+meant; and all others must be as if the call had run at the moment of its commit.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pyqless.core.effects import Command
+
+__all__ = ["MAY_BE_OLD", "MAY_BE_STALE", "may_be_old", "may_be_stale"]
+
+#: They were true at some moment since the attempt began.
+MAY_BE_STALE: Final[tuple[tuple[str, str, str], ...]] = (
+    # whether others are told of a job that is tracked, and shown as such
+    (".*", "ZSCORE", "ql:tracked"),
+    # what is shown beside a job that is handed out
+    ("pop|peek", "SMEMBERS", "ql:j:.*-depend(ents|encies)"),
+    # what is found at the head of a queue is looked at again behind its guard
+    (
+        "pop|peek|queues|jobs",
+        "ZRANGE|ZRANGEBYSCORE|ZREVRANGE",
+        "ql:q:.*-(work|locks|scheduled|recur)",
+    ),
+    # workers come, and take jobs, all the time
+    ("workers", "ZREVRANGE", "ql:workers"),
+    ("workers", "ZCOUNT|ZREVRANGEBYSCORE", "ql:w:.*:jobs"),
+)
+
+#: They may be older, where they were read ahead of the call.
+MAY_BE_OLD: Final[tuple[tuple[str, str, str], ...]] = (
+    # what may be too old is looked at again behind its guard; when it goes is housekeeping
+    ("complete", "ZRANGE|ZCARD", "ql:completed"),
+    # samples that wait to be entered: those that were seen are still the first ones
+    (".*", "LRANGE", "ql:py:pending:.*"),
+    (".*", "SMEMBERS", "ql:py:pendings"),
+)
+
+
+def _compiled(rows: tuple[tuple[str, str, str], ...]) -> list[list[re.Pattern[str]]]:
+    return [[re.compile(text) for text in row] for row in rows]
+
+
+_STALE: Final = _compiled(MAY_BE_STALE)
+_OLD: Final = _compiled(MAY_BE_OLD)
+
+
+def may_be_stale(name: str, read: Command) -> bool:
+    """Whether an unguarded read of a call is one of ``MAY_BE_STALE``."""
+    return _is_one_of(_STALE, name, read)
+
+
+def may_be_old(name: str, read: Command) -> bool:
+    """Whether an unguarded read of a call is one of ``MAY_BE_OLD``."""
+    return _is_one_of(_OLD, name, read)
+
+
+def _is_one_of(rows: list[list[re.Pattern[str]]], name: str, read: Command) -> bool:
+    texts = (name, read[0], read[1])
+    return any(
+        all(pattern.fullmatch(text) for pattern, text in zip(row, texts, strict=True))
+        for row in rows
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Simulated clients, networks and stores: whatever goes wrong, the rules hold; and what would not hold shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from pyqless.testing.simulator import Faults, Scenario, simulate
+from tests.property.removals import GUARDS, SAFEGUARDS, Removal
+
+#: how many runs; each takes some ten milliseconds
+RUNS: Final = int(os.environ.get("PYQLESS_RUNS", "2000"))
+SOAK: Final = 100_000
+
+#: how many tests they are divided into, so that several processes can share them
+PARTS: Final = 8
+
+#: how many runs it takes at most until the lack of a guard shows
+ENOUGH: Final = 300
+
+
+def run_all(seeds: range) -> None:
+    for seed in seeds:
+        run = simulate(seed)
+        if run.faults:
+            pytest.fail(str(run), pytrace=False)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_wrong(part: int) -> None:
+    run_all(range(part, RUNS, PARTS))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_wrong_for_long(part: int) -> None:
+    run_all(range(RUNS + part, RUNS + SOAK, PARTS))
+
+
+@pytest.mark.parametrize("removal", [*GUARDS, *SAFEGUARDS], ids=lambda removal: removal.title)
+def test_what_is_taken_away_is_missed(removal: Removal) -> None:
+    scenario = removal.scenario()
+    assert not simulate(0, scenario).faults
+    found = (
+        simulate(seed, scenario, unguarded=removal.unguarded, link=removal.link).faults
+        for seed in range(ENOUGH)
+    )
+    assert any(found), f"nobody misses it in {ENOUGH} runs"
+
+
+def test_runs_are_about_something() -> None:
+    """Most calls do something, conflicts occur, and so does every fault."""
+    runs = [simulate(seed) for seed in range(100)]
+    calls = [call for run in runs for call in run.history.calls]
+    commits = sum(len(attempt.commits) for call in calls for attempt in call.attempts)
+    assert commits > len(calls) / 2
+    assert sum(len(call.attempts) for call in calls) > len(calls) * 1.1
+    assert {type(call.error).__name__ for call in calls} >= {"JobLost", "StoreUnavailable"}
+    assert any(call.end is None for call in calls), "somebody is killed in the middle of a call"
+
+
+def test_a_seed_gives_the_same_run_everywhere() -> None:
+    """Also where sets are in another order."""
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-m", "pyqless.testing.simulator", *map(str, range(20))],
+            env=os.environ | {"PYTHONHASHSEED": number},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for number in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert b"seed 19: no fault" in outputs.pop()
+
+
+def test_a_fault_says_how_to_see_it_again() -> None:
+    removal = SAFEGUARDS[0]
+    runs = (simulate(seed, removal.scenario(), link=removal.link) for seed in range(ENOUGH))
+    run = next(run for run in runs if run.faults)
+    assert str(run).endswith(f"(python -m pyqless.testing.simulator {run.seed})")
+
+
+def test_acknowledged_calls_outlive_a_restart_with_all_data() -> None:
+    scenario = Scenario(clients=3, calls=10, faults=Faults(restart=1.0))
+    for seed in range(50):
+        run = simulate(seed, scenario)
+        assert not run.faults
+        acknowledged = [call for call in run.history.calls if call.end is not None]
+        kept = {id(commit.attempt.call) for commit in run.history.timeline}
+        wrote = [call for call in acknowledged if call.error is None and call.attempts[-1].writes]
+        assert {id(call) for call in wrote} <= kept
