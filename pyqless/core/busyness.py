@@ -34,10 +34,10 @@ class Busy(NamedTuple):
 
 
 def notice(tx: Transaction, queue: str) -> None:
-    """Remember that an attempt met a conflict, if one did."""
+    """Remember that attempts met conflicts, if they did."""
     if tx.attempt and tx.memory is not None:
-        wider = 2 * spread(tx, queue)
-        tx.memory["busy", queue] = Busy(tx.now + _LASTING, max(_FEWEST, min(wider, _MOST)))
+        wide = min(_FEWEST << min(tx.attempt - 1, 8), _MOST)
+        tx.memory["busy", queue] = Busy(tx.now + _LASTING, max(wide, spread(tx, queue)))
 
 
 def is_busy(tx: Transaction, queue: str) -> bool:

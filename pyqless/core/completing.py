@@ -153,8 +153,8 @@ def _expiring(
 
 
 def _left_to_others(tx: Transaction) -> expiry.Plan:
-    """Many at once would all take the same oldest jobs, so in a busy queue few do, and those by themselves."""
-    return expiry.Plan([], more=busyness.seldom(tx, "expire", _SELDOM))
+    """Many at once would all take the same oldest jobs: in a busy queue few do, and of a batch it is done once."""
+    return expiry.Plan([], more=tx.batched or busyness.seldom(tx, "expire", _SELDOM))
 
 
 def _order(entry: tuple[str, float]) -> tuple[float, bytes]:

@@ -56,7 +56,7 @@ def completion_reads(
         ("SMEMBERS", keys.dependents(jid)),
     ]
     free: list[Command] = [("ZSCORE", keys.tracked, jid)]
-    if not sampler.defers:
+    if not (sampler.defers or tx.batched):
         free += *expiry.oldest_reads(keys, expiry.FEW), ("ZSCORE", keys.completed, jid)
     return guarded, [*free, *sampler.free()]
 

@@ -12,11 +12,13 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from pyqless.core.effects import Ahead, Batch, Command, Replies
 from pyqless.core.keys import Keys
 from pyqless.core.keyspace import READS, WRITES, Image, WrongType, image_of
+from pyqless.core.patching import Patch, patch
 from pyqless.errors import StoreCorrupted
 
 __all__ = ["Stale", "Transaction", "raise_first"]
@@ -49,9 +51,13 @@ class Transaction:
     """
 
     __slots__ = (
+        "_guarded",
         "_images",
+        "_known",
+        "_staged",
         "ahead",
         "attempt",
+        "batched",
         "chance",
         "keys",
         "memory",
@@ -73,13 +79,20 @@ class Transaction:
         self.keys = keys
         self.attempt = attempt
         self.memory = memory
+        #: whether the transition is one of many in this transaction: what is to follow them may then follow once
+        self.batched = False
         #: what the next transition will probably read
         self.ahead: Ahead | None = None
         #: staged writes and messages, in order
         self.writes: list[Command] = []
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
+        #: the writes by their keys
+        self._staged: dict[str, list[Command]] = {}
         self._images: dict[str, Image] = {}
+        #: what was read for several transitions at once, and which keys of that were guarded
+        self._known: dict[Command, Any] = {}
+        self._guarded: set[str] = set()
 
     # -- what is to be committed ------------------------------------------------------------
     #
@@ -95,11 +108,7 @@ class Transaction:
     def changed(self) -> dict[str, Image]:
         """What the images of the others have become."""
         images = self._images
-        return {
-            write[1]: images[write[1]]
-            for write in self.writes
-            if write[1] in images and _is_to_key(write)
-        }
+        return {key: images[key] for key in self._staged if key in images}
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -128,7 +137,7 @@ class Transaction:
             StoreCorrupted: a key holds another type than its read wants.
         """
         reads = (*guarded, *free)
-        if self.writes or self._images:
+        if self.writes or self._images or self._known:
             replies = yield from self._read_through(reads, len(guarded), last=last)
         else:
             replies = yield Batch(reads, len(guarded), last)
@@ -155,28 +164,60 @@ class Transaction:
         """
         self.ahead = Ahead(topic, guarded, free)
 
+    def preload(
+        self, *guarded: Command, free: Sequence[Command] = ()
+    ) -> Generator[Batch, Replies, None]:
+        """
+        Read for transitions that are to run one after the other on this transaction, at its beginning.
+
+        What they ask for is answered with it, where it is the same, and a read that they guard was guarded.
+        """
+        reads = (*guarded, *free)
+        replies = yield Batch(reads, len(guarded), last=True)
+        self._known = dict(zip(reads, replies, strict=True))
+        self._guarded = {read[1] for read in guarded}
+
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool
     ) -> Generator[Batch, Replies, Replies]:
-        staged = {write[1]: write[0] for write in self.writes if _is_to_key(write)}
-        sent: dict[Command, Command] = {}
+        if not reads:
+            return []
+        patches = {read: self._patch(read) for read in reads if read[1] not in self._images}
         wanted: dict[Command, None] = {}
         guards = 0
         for position, read in enumerate(reads):
-            if read[1] not in self._images:
-                sent[read] = _whole_read(read, staged[read[1]]) if read[1] in staged else read
-                wanted[sent[read]] = None
-            if position < guarded:
+            is_guarded = position < guarded
+            for needed in patches[read].reads if read in patches else ():
+                if needed not in self._known or (is_guarded and read[1] not in self._guarded):
+                    wanted[needed] = None
+            if is_guarded:
                 guards = len(wanted)
         found: dict[Command, Any] = {}
         if wanted:
-            replies = yield Batch(tuple(wanted), guards, last)
-            self._remember(wanted, replies)
-            for read, reply in zip(wanted, replies, strict=True):
-                if read[0] == "ZRANGE" and read[1] in staged and isinstance(reply, list):
-                    self._image(read, reply)
-            found = dict(zip(wanted, replies, strict=True))
-        return [self._answer(read, found.get(sent.get(read, ()))) for read in reads]
+            found |= zip(wanted, (yield Batch(tuple(wanted), guards, last)), strict=True)
+        return [self._reply(read, patches.get(read), found) for read in reads]
+
+    def _patch(self, read: Command) -> Patch:
+        """How to answer a read of a key that has no image."""
+        writes = self._staged.get(read[1])
+        if writes is None:
+            return Patch((read,), itemgetter(0), _is_whole(read))
+        patched = None if _is_whole(read) else patch(read, writes)
+        return patched or Patch((_whole_read(read, writes[-1][0]),), itemgetter(0), whole=True)
+
+    def _reply(self, read: Command, patched: Patch | None, found: dict[Command, Any]) -> Any:
+        if read[1] in self._images or patched is None:
+            return self._answer(read)
+        replies = [
+            found[needed] if needed in found else self._known[needed] for needed in patched.reads
+        ]
+        fault = next((reply for reply in replies if type(reply) is StoreCorrupted), None)
+        if fault is not None:
+            return fault
+        if patched.whole:
+            self._image(patched.reads[0], replies[0])
+            return self._answer(read)
+        return patched.answer(replies)
 
     def _remember(self, reads: Iterable[Command], replies: Replies) -> None:
         for index, read in enumerate(reads):
@@ -190,15 +231,13 @@ class Transaction:
         image = self._images.get(key)
         if image is None:
             image = self._images[key] = image_of(read[0], reply)
-            for write in self.writes:
-                if write[1] == key and _is_to_key(write):
-                    _apply(image, write)
+            for write in self._staged.get(key, ()):
+                _apply(image, write)
         return image
 
-    def _answer(self, read: Command, reply: Any) -> Any:
-        image = self._images.get(read[1])
-        if image is None:
-            return reply
+    def _answer(self, read: Command) -> Any:
+        """Answer from the image of a key."""
+        image = self._images[read[1]]
         if _is_whole(read):
             return image
         try:
@@ -210,7 +249,12 @@ class Transaction:
 
     def _stage(self, write: Command) -> None:
         self.writes.append(write)
-        image = self._images.get(write[1])
+        key = write[1]
+        if key in self._staged:
+            self._staged[key].append(write)
+        else:
+            self._staged[key] = [write]
+        image = self._images.get(key)
         if image is not None:
             _apply(image, write)
 
@@ -285,6 +329,7 @@ class Transaction:
     def drop_writes(self) -> None:
         """Let go of all that was staged: the transition was only to show what it would do."""
         self.writes.clear()
+        self._staged.clear()
 
     def publish(self, channel: str, message: str) -> None:
         """Send a message, at the commit."""

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""
+Many calls in one transaction: each as if it were made by itself, one after the other at one moment.
+
+What they read first is read at once. Each has its own outcome; one that fails contributes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from pyqless.core.chaining import followed
+from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Transition
+from pyqless.core.transaction import Stale, Transaction
+from pyqless.errors import QlessError
+
+__all__ = ["Outcome", "preload", "together"]
+
+#: the value of a call, or why it failed
+Outcome: TypeAlias = Any | QlessError
+
+
+class _Plan(NamedTuple):
+    """How a batch is to be carried out."""
+
+    #: how many calls a transaction takes
+    size: int
+    #: whether a call that fails makes all fail
+    all_or_nothing: bool
+    #: calls that had staged something when they failed, by number; they are left out when the attempt begins afresh
+    failed: dict[int, QlessError]
+
+
+def together(
+    calls: Sequence[Factory[Any]], *, size: int, all_or_nothing: bool = False
+) -> Factory[Any]:
+    """
+    One transition of many calls, none of which is a chain that its value depends on.
+
+    Args:
+        size: how many go into one transaction; more go into several, one after the other.
+        all_or_nothing: let the first error fail them all; then there must be no more than ``size``.
+
+    Returns:
+        a transition whose value is the list of their outcomes.
+    """
+    plan = _Plan(size, all_or_nothing, {})
+    return partial(_link, plan=plan, calls=tuple(enumerate(calls)), done=[], after=[])
+
+
+def _link(
+    tx: Transaction,
+    plan: _Plan,
+    calls: tuple[tuple[int, Factory[Any]], ...],
+    done: list[Outcome],
+    after: list[Factory[Any]],
+) -> Transition[list[Outcome] | Continue | FollowedBy]:
+    """Carry out the first of the calls; ``done`` and ``after`` are what those before them gave."""
+    part, rest = calls[: plan.size], calls[plan.size :]
+    tx.batched = True
+    yield from preload(tx, [call for _, call in part])
+    values = list(done)
+    later = dict.fromkeys(after)
+    for number, call in part:
+        value = yield from _outcome(tx, plan, number, call)
+        if isinstance(value, FollowedBy):
+            later[value.rest] = None
+            value = value.value
+        values.append(value)
+    if rest:
+        return Continue(partial(_link, plan=plan, calls=rest, done=values, after=list(later)))
+    return followed(values, *later)
+
+
+def _outcome(
+    tx: Transaction, plan: _Plan, number: int, call: Factory[Any]
+) -> Transition[Outcome | FollowedBy]:
+    if number in plan.failed:
+        return plan.failed[number]
+    staged = len(tx.writes)
+    try:
+        return (yield from call(tx))
+    except QlessError as fault:
+        if plan.all_or_nothing:
+            raise
+        if len(tx.writes) > staged:
+            plan.failed[number] = fault
+            raise Stale from fault
+        return fault
+
+
+def preload(
+    tx: Transaction, calls: Sequence[Factory[Any]], *, also: Sequence[Command] = ()
+) -> Transition[None]:
+    """
+    Read at once what calls will read first.
+
+    Args:
+        also: further reads, free ones.
+    """
+    batches = list(_first_batches(tx, calls))
+    guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
+    free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
+    free |= dict.fromkeys(also)
+    yield from tx.preload(*guarded, free=[read for read in free if read not in guarded])
+
+
+def _first_batches(tx: Transaction, calls: Sequence[Factory[Any]]) -> Iterator[Batch]:
+    for call in calls:
+        trial = Transaction(tx.now, tx.keys, tx.attempt, tx.memory, tx.chance)
+        trial.batched = tx.batched
+        with closing(call(trial)) as steps:
+            try:
+                batch = next(steps)
+            except (StopIteration, QlessError):
+                continue
+            if not batch.snapshot:
+                yield batch
