@@ -3,28 +3,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
-
-from pyqless.core import busyness, letting_go, lua
-from pyqless.core.candidates import Candidate, head_reads
+from pyqless.core import busyness, letting_go, lua, popping_many
+from pyqless.core.candidates import head_reads
 from pyqless.core.chaining import followed
 from pyqless.core.effects import Continue, FollowedBy, Transition
 from pyqless.core.foreseeing import completion, note_next, pop_opening, pop_settings
+from pyqless.core.handing_out import allowed, hand_out
 from pyqless.core.line import Line
-from pyqless.core.locks import hold
-from pyqless.core.messages import publish_event
 from pyqless.core.models import Job
 from pyqless.core.paging import whole
+from pyqless.core.popping_many import pop_many
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
-from pyqless.errors import InvalidSetting, QlessError
+from pyqless.errors import InvalidSetting
 
 __all__ = ["peek", "pop"]
-
-#: how many jobs a transaction hands out; each takes two guards
-MANY: Final = 100
 
 
 def pop(
@@ -43,8 +37,8 @@ def pop(
         list: the jobs as they are now; one that stands in two places comes twice, as from the core.
         Fewer than there are come only where damaged entries stood in the way.
     """
-    if count > MANY and lua.integer_argument(count) is not None:
-        return (yield from _pop_many(tx, queue, worker, count, []))
+    if count > popping_many.MANY and lua.integer_argument(count) is not None:
+        return (yield from pop_many(tx, queue, worker, count))
     busyness.notice(tx, queue)
     names = pop_settings(queue)
     reads = head_reads(tx.keys, queue, count, busyness.spread(tx, queue))
@@ -55,7 +49,7 @@ def pop(
     expires = tx.now + settings.heartbeat(queue)
     if paused:
         return []
-    number = yield from _allowed(tx, queue, settings, count)
+    number = yield from allowed(tx, queue, settings, count)
     if number == 0:
         tx.zadd(tx.keys.workers, tx.now, worker)
         return []
@@ -67,62 +61,13 @@ def pop(
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
         return Continue(lambda tx: _pop_again(tx, queue, worker, count))
-    for candidate in handed:
-        _hand_out(candidate, queue, worker, expires, settings, sampler)
-    if handed:
-        tx.zrem(tx.keys.work(queue), *(candidate.job.jid for candidate in handed))
+    hand_out(tx, queue, worker, handed, expires=expires, settings=settings, sampler=sampler)
     note_next(tx, queue, line.runner_up)
     if len(handed) == 1:
         completion(tx, handed[0].job.jid, queue)
     jobs = [candidate.view() for candidate in handed]
     rest = sampler.housekeeping()
     return followed(jobs, letting_go.take_up if owed else None, rest if jobs else None)
-
-
-def _allowed(tx: Transaction, queue: str, settings: Settings, count: float) -> Transition[int]:
-    """How many of the jobs asked for a limit on running jobs allows."""
-    name = f"{queue}-max-concurrency"
-    limit = settings.number(name, 0.0)
-    if limit > 0:
-        (running,) = yield from tx.read(("ZCOUNT", tx.keys.locks(queue), tx.now, "+inf"))
-        allowed = max(0.0, limit - float(running))
-        if allowed < count:
-            return settings.whole(name, allowed)
-    return whole("count", count)
-
-
-def _pop_many(
-    tx: Transaction, queue: str, worker: str, count: float, handed: list[Job]
-) -> Transition[list[Job] | Continue | FollowedBy]:
-    """
-    Hand out some jobs beside those in hand, then go on until a transaction meets none.
-
-    What goes wrong once jobs are in hand is left to the next call to tell.
-    """
-    some = min(count, MANY)
-    try:
-        value = yield from pop(tx, queue, worker, some)
-    except QlessError:
-        if not handed:
-            raise
-        tx.drop_writes()
-        return handed
-    if isinstance(value, Continue):
-        return Continue(partial(_pop_many, queue=queue, worker=worker, count=count, handed=handed))
-    jobs, *rest = value if isinstance(value, FollowedBy) else (value,)
-    handed = [*handed, *jobs]
-    if count > some and _goes_on(tx, queue, jobs):
-        left = count - some
-        return Continue(partial(_pop_many, queue=queue, worker=worker, count=left, handed=handed))
-    return followed(handed, *rest)
-
-
-def _goes_on(tx: Transaction, queue: str, jobs: list[Job]) -> bool:
-    """Whether a lock was met or made; one that has expired as it was made would be met again and again."""
-    locks = tx.keys.locks(queue)
-    return any(write[1] == locks for write in tx.writes) and all(
-        job.expires > tx.now for job in jobs
-    )
 
 
 def _pop_again(
@@ -134,26 +79,6 @@ def _pop_again(
     except InvalidSetting:
         tx.drop_writes()
         return []
-
-
-def _hand_out(
-    candidate: Candidate,
-    queue: str,
-    worker: str,
-    expires: float,
-    settings: Settings,
-    sampler: Sampler,
-) -> None:
-    job = candidate.job
-    tx = job.tx
-    job.record(settings.history_limit(), "popped", worker=worker)
-    sampler.add(tx.now - job.number("time", tx.now))
-    job.set(
-        *("time", lua.timestamp(tx.now), "worker", worker),
-        *("expires", lua.argument(expires), "state", "running"),
-    )
-    hold(job, queue, worker, expires)
-    publish_event(tx, "popped", job.jid, candidate.tracked)
 
 
 def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
