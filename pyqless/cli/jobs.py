@@ -18,6 +18,7 @@ from pyqless.cli.printing import clean, day_time, number, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
 from pyqless.cli.store import Url, looking
 from pyqless.client import Explanation, Job
+from pyqless.worker.reporting import summary_of
 
 __all__ = ["failed", "job", "jobs"]
 
@@ -140,6 +141,5 @@ def _failure(found: Job) -> tuple[str, ...]:
     if "error" in fields or fields["failure"] is None:
         return (found.jid, "", "", "", fields.get("error", ""))
     failure = fields["failure"]
-    # a traceback ends with what went wrong
-    last = clean(failure["message"].strip().rpartition("\n")[2])
-    return (found.jid, fields["queue"], fields["klass"], day_time(failure["when"]), last)
+    what = clean(summary_of(failure["message"]))
+    return (found.jid, fields["queue"], fields["klass"], day_time(failure["when"]), what)

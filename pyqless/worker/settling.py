@@ -27,6 +27,7 @@ from pyqless.errors import (
 )
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
+from pyqless.worker.reporting import summary_of
 from pyqless.worker.running import Runner
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, request
@@ -163,7 +164,6 @@ def _told(attempt: Attempt, verdict: Verdict, now: float) -> Verdict:
 
 
 def _told_why(attempt: Attempt, message: str) -> str:
-    """What went wrong, which is what a traceback ends with; the whole of it is for who wants to know all."""
-    told = message.strip()
-    logger.debug("job %s: %s", attempt.jid, told)
-    return told.rpartition("\n")[2]
+    """What went wrong, in a line; the whole of it is for who wants to know all."""
+    logger.debug("job %s: %s", attempt.jid, message)
+    return summary_of(message)

@@ -242,6 +242,7 @@ def _completed(client: Client) -> int:
 
 
 def _end(worker: Worker) -> int:
+    until(lambda: "begins with" in worker.log(), "it takes signals")
     worker.signal(signal.SIGTERM)
     return worker.end()
 

@@ -108,7 +108,7 @@ def test_a_group_is_made_fit_for_a_key(client: Client, job: Job, clock: Clock) -
             "WARNING",
             "failed after 0.000 s: ValueError: bad (group k:ValueError)",
         ),
-        (Again(3.0, "k:OSError", "Traceback\nOSError: no"), "INFO", "for 3 s: OSError: no"),
+        (Again(3.0, "k:OSError", "Traceback\n  line\nOSError: no"), "INFO", "for 3 s: OSError: no"),
         (Again(3.0), "INFO", "for 3 s: it asked for that"),
     ],
 )
