@@ -7,29 +7,16 @@ One core deals with one job a transaction at most, the other with all at once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
-from unittest.mock import patch
 
 import pytest
 
 from pyqless.conformance import Call, Outcome, Target, observe
-from pyqless.core import cancelling, failures, letting_go, popping_many, timing_out
+from tests.links import bounded_by
 from tests.property.machines import RulesMachine, explore
 
 pytestmark = pytest.mark.timeout(3600)  # to make a failure small takes minutes
-
-CHAINED = (cancelling, failures, letting_go, popping_many, timing_out)
-
-
-@contextmanager
-def bounded_by(jobs: int) -> Iterator[None]:
-    """Let a transaction deal with so many jobs at most."""
-    with ExitStack() as stack:
-        for module in CHAINED:
-            stack.enter_context(patch.object(module, "MANY", jobs))
-        yield
 
 
 class Bounded(Target):
