@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
 from typing import Any, Final
 
 import pytest
@@ -17,6 +18,8 @@ from pyqless.testing import Clock
 from tests.api_reference import members
 
 HUGE: Final = 10**400
+
+_stores = count()
 
 #: what is bad for an argument, by its annotation less ``| None``
 BAD: Final[dict[str, list[Any]]] = {
@@ -82,7 +85,7 @@ INNER: Final = {"encoded", "encoded_data", "changed_data"}
 
 def world() -> dict[str, Any]:
     """All handles of a client whose store has jobs in it."""
-    client = Client("memory://", clock=Clock(), worker_name="w")
+    client = Client(f"memory://bad-input-{next(_stores)}", clock=Clock(), worker_name="w")
     queue = client.queues["q"]
     queue.put("k", {"a": 1}, jid="runs", tags=["t"])
     queue.put("k", jid="waits", depends=["runs"])
@@ -96,6 +99,27 @@ def world() -> dict[str, Any]:
         "waiting": client.jobs["waits"],
         "recurrings": client.recurring,
         "recurring": client.recurring["recurs"],
+        "workers": client.workers,
+        "tags": client.tags,
+        "config": client.config,
+        "consumer": client.consumer("q"),
+        "events": client.events("log"),
+    }
+
+
+async def async_world(blocking: dict[str, Any]) -> dict[str, Any]:
+    """The same for asyncio, on the same store."""
+    storage = blocking["client"].storage
+    client = AsyncClient(storage.url, clock=storage.clock, worker_name="w")
+    return {
+        "client": client,
+        "queues": client.queues,
+        "queue": client.queues["q"],
+        "jobs": client.jobs,
+        "job": await client.jobs["runs"],
+        "waiting": await client.jobs["waits"],
+        "recurrings": client.recurring,
+        "recurring": await client.recurring["recurs"],
         "workers": client.workers,
         "tags": client.tags,
         "config": client.config,
@@ -139,26 +163,52 @@ def arguments(call: Callable[..., Any], name: str, value: Any) -> tuple[list[Any
     return args, kwargs
 
 
+CASES: Final = [*cases()]
+
+
+@pytest.mark.parametrize(("owner", "method", "argument", "value"), CASES)
+def test_a_bad_argument_is_named_and_nothing_is_changed(
+    owner: str, method: str, argument: str, value: Any
+) -> None:
+    handles = world()
+    before = handles["client"].storage.dump()
+    call = getattr(handles[owner], method)
+    args, kwargs = arguments(call, argument, value)
+    with pytest.raises(errors.InvalidArgument) as caught:
+        taken(call(*args, **kwargs))
+    assert handles["client"].storage.dump() == before
+    # the place within the argument may stand behind its name
+    named = str(caught.value.argument).partition("[")[0]
+    assert named == NAMED.get((method, argument), argument)
+
+
+@pytest.mark.parametrize(("owner", "method", "argument", "value"), CASES)
+async def test_so_it_is_with_asyncio(owner: str, method: str, argument: str, value: Any) -> None:
+    blocking = world()
+    handles = await async_world(blocking)
+    before = blocking["client"].storage.dump()
+    call = getattr(handles[owner], method)
+    args, kwargs = arguments(call, argument, value)
+    with pytest.raises(errors.InvalidArgument) as caught:
+        await async_taken(call(*args, **kwargs))
+    assert blocking["client"].storage.dump() == before
+    named = str(caught.value.argument).partition("[")[0]
+    assert named == NAMED.get((method, argument), argument)
+
+
 def taken(found: Any) -> None:
     """Go through what is lazy."""
     for _ in found if isinstance(found, Iterator) else ():
         pass
 
 
-@pytest.mark.parametrize(("owner", "method", "argument", "value"), [*cases()])
-def test_a_bad_argument_is_named_and_nothing_is_changed(
-    owner: str, method: str, argument: str, value: Any
-) -> None:
-    handles = world()
-    storage = handles["client"].storage
-    before = storage.dump()
-    call = getattr(handles[owner], method)
-    args, kwargs = arguments(call, argument, value)
-    with pytest.raises(errors.InvalidArgument) as caught:
-        taken(call(*args, **kwargs))
-    assert storage.dump() == before
-    named = str(caught.value.argument).partition("[")[0]
-    assert named == NAMED.get((method, argument), argument)
+async def async_taken(found: Any) -> None:
+    """Wait for what is to be waited for, and go through what is lazy."""
+    if isinstance(found, AsyncIterator):
+        async for _ in found:
+            pass
+    elif inspect.isawaitable(found):
+        await found
 
 
 # -- what is called without a client ----------------------------------------------------------
