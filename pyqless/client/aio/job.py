@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pyqless.client.aio.marks import AsyncMarks
+from pyqless.client.aio.work import AsyncWork
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
-from pyqless.client.views import JobView
 from pyqless.core.explaining import Explanation
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ async def walk(client: AsyncClient, steps: Walk) -> AsyncIterator[AsyncJob]:
             yield AsyncJob(client, seen)
 
 
-class AsyncJob(JobView["AsyncClient"]):
+class AsyncJob(AsyncWork, AsyncMarks):
     """As ``Job``."""
 
     @classmethod
@@ -45,36 +46,6 @@ class AsyncJob(JobView["AsyncClient"]):
         client = AsyncClient("memory://", worker_name=worker_name)
         jid = await client.queues[queue].put(klass, data, **options)
         return await client.queues[queue].pop() or await client.jobs[jid]
-
-    # -- in hand ------------------------------------------------------------------------------
-
-    async def complete(
-        self,
-        next_queue: str | None = None,
-        *,
-        delay: float = 0,
-        depends: Iterable[str] | None = None,
-    ) -> str:
-        """As ``Job.complete``."""
-        return self._noted(
-            await self.client.storage.run(requests.complete(self, next_queue, delay, depends))
-        )
-
-    async def fail(self, group: str, message: str) -> None:
-        """As ``Job.fail``."""
-        self._noted(await self.client.storage.run(requests.fail(self, group, message)))
-
-    async def retry(
-        self, delay: float = 0, *, group: str | None = None, message: str | None = None
-    ) -> int:
-        """As ``Job.retry``."""
-        return self._noted(
-            await self.client.storage.run(requests.retry(self, delay, group, message))
-        )
-
-    async def heartbeat(self) -> float:
-        """As ``Job.heartbeat``."""
-        return self._noted(await self.client.storage.run(requests.heartbeat(self)))
 
     # -- whatever its state -------------------------------------------------------------------
 
@@ -126,29 +97,7 @@ class AsyncJob(JobView["AsyncClient"]):
         """As ``Job.set_priority``."""
         self._prioritized(await self.client.storage.run(requests.set_priority(self, priority)))
 
-    # -- marks --------------------------------------------------------------------------------
-
-    async def tag(self, *tags: str) -> list[str]:
-        """As ``Job.tag``."""
-        return self._tagged(await self.client.storage.run(requests.tag(self, tags)))
-
-    async def untag(self, *tags: str) -> list[str]:
-        """As ``Job.untag``."""
-        return self._tagged(await self.client.storage.run(requests.untag(self, tags)))
-
-    async def track(self) -> bool:
-        """As ``Job.track``."""
-        changed = await self.client.storage.run(requests.track(self, on=True))
-        return self._marked(changed, tracked=True)
-
-    async def untrack(self) -> bool:
-        """As ``Job.untrack``."""
-        changed = await self.client.storage.run(requests.track(self, on=False))
-        return self._marked(changed, tracked=False)
-
-    async def log(self, message: str, /, **data: Any) -> None:
-        """As ``Job.log``."""
-        await self.client.storage.run(requests.log(self, message, data))
+    # -- a look at it -------------------------------------------------------------------------
 
     async def explain(self) -> Explanation:
         """As ``Job.explain``."""

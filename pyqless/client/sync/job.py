@@ -10,7 +10,8 @@ from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
-from pyqless.client.views import JobView
+from pyqless.client.sync.marks import Marks
+from pyqless.client.sync.work import Work
 from pyqless.core.explaining import Explanation
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def walk(client: Client, steps: Walk) -> Iterator[Job]:
             yield Job(client, seen)
 
 
-class Job(JobView["Client"]):
+class Job(Work, Marks):
     """A job, to work on and to look at."""
 
     @classmethod
@@ -52,77 +53,6 @@ class Job(JobView["Client"]):
         client = Client("memory://", worker_name=worker_name)
         jid = client.queues[queue].put(klass, data, **options)
         return client.queues[queue].pop() or client.jobs[jid]
-
-    # -- in hand ------------------------------------------------------------------------------
-
-    def complete(
-        self,
-        next_queue: str | None = None,
-        *,
-        delay: float = 0,
-        depends: Iterable[str] | None = None,
-    ) -> str:
-        """
-        Complete the job, or let it go on in another queue.
-
-        Args:
-            next_queue: where it goes on.
-            delay: seconds to wait before it may run there.
-            depends: jids of jobs that must be complete before it may run there.
-
-        Returns:
-            str: its state now: ``complete``, or ``waiting``, ``scheduled`` or ``depends``.
-
-        Raises:
-            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held; the work is another's.
-            InvalidArgument: an argument, or what the data has become, is no good.
-        """
-        return self._noted(
-            self.client.storage.run(requests.complete(self, next_queue, delay, depends))
-        )
-
-    def fail(self, group: str, message: str) -> None:
-        """
-        Fail the job: it rests until somebody unfails, requeues or cancels it.
-
-        Args:
-            group: the kind of failure.
-            message: what went wrong.
-
-        Raises:
-            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
-        """
-        self._noted(self.client.storage.run(requests.fail(self, group, message)))
-
-    def retry(
-        self, delay: float = 0, *, group: str | None = None, message: str | None = None
-    ) -> int:
-        """
-        Give the job back to be tried again; it fails if no retry remains.
-
-        Args:
-            delay: seconds to wait before it may run again.
-            group: with ``message``, what went wrong this time.
-
-        Returns:
-            int: how many retries remain; below 0: it has failed.
-
-        Raises:
-            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
-        """
-        return self._noted(self.client.storage.run(requests.retry(self, delay, group, message)))
-
-    def heartbeat(self) -> float:
-        """
-        Keep the job: renew its lock, and save its data if that has changed.
-
-        Returns:
-            float: Unix time at which the lock now expires, seconds.
-
-        Raises:
-            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held: stop the work.
-        """
-        return self._noted(self.client.storage.run(requests.heartbeat(self)))
 
     # -- whatever its state -------------------------------------------------------------------
 
@@ -222,70 +152,7 @@ class Job(JobView["Client"]):
     def priority(self, priority: float) -> None:
         self.set_priority(priority)
 
-    # -- marks --------------------------------------------------------------------------------
-
-    def tag(self, *tags: str) -> list[str]:
-        """
-        Add tags.
-
-        Returns:
-            list: all its tags.
-
-        Raises:
-            JobNotFound: it is there no more.
-        """
-        return self._tagged(self.client.storage.run(requests.tag(self, tags)))
-
-    def untag(self, *tags: str) -> list[str]:
-        """
-        Take tags away.
-
-        Returns:
-            list: the tags it keeps.
-
-        Raises:
-            JobNotFound: it is there no more.
-        """
-        return self._tagged(self.client.storage.run(requests.untag(self, tags)))
-
-    def track(self) -> bool:
-        """
-        Publish the job's events from now on, see ``Client.events``.
-
-        Returns:
-            bool: whether that is new.
-
-        Raises:
-            JobNotFound: it is there no more.
-        """
-        changed = self.client.storage.run(requests.track(self, on=True))
-        return self._marked(changed, tracked=True)
-
-    def untrack(self) -> bool:
-        """
-        Publish the job's events no longer.
-
-        Returns:
-            bool: whether that is new.
-
-        Raises:
-            JobNotFound: it is there no more.
-        """
-        changed = self.client.storage.run(requests.track(self, on=False))
-        return self._marked(changed, tracked=False)
-
-    def log(self, message: str, /, **data: Any) -> None:
-        """
-        Enter something into the job's history.
-
-        Args:
-            message: shown as ``what``.
-            data: what JSON can say, shown beside it.
-
-        Raises:
-            JobNotFound: it is there no more.
-        """
-        self.client.storage.run(requests.log(self, message, data))
+    # -- a look at it -------------------------------------------------------------------------
 
     def explain(self) -> Explanation:
         """

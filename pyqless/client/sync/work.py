@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What a worker does with a job that it has in hand, for the client that blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pyqless.client.requests import jobs as requests
+from pyqless.client.views import JobView
+
+if TYPE_CHECKING:
+    from pyqless.client.sync.client import Client
+
+__all__ = ["Work"]
+
+
+class Work(JobView["Client"]):
+    """What a job lets its worker do."""
+
+    client: Client
+
+    def complete(
+        self,
+        next_queue: str | None = None,
+        *,
+        delay: float = 0,
+        depends: Iterable[str] | None = None,
+    ) -> str:
+        """
+        Complete the job, or let it go on in another queue.
+
+        Args:
+            next_queue: where it goes on.
+            delay: seconds to wait before it may run there.
+            depends: jids of jobs that must be complete before it may run there.
+
+        Returns:
+            str: its state now: ``complete``, or ``waiting``, ``scheduled`` or ``depends``.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held; the work is another's.
+            InvalidArgument: an argument, or what the data has become, is no good.
+        """
+        return self._noted(
+            self.client.storage.run(requests.complete(self, next_queue, delay, depends))
+        )
+
+    def fail(self, group: str, message: str) -> None:
+        """
+        Fail the job: it rests until somebody unfails, requeues or cancels it.
+
+        Args:
+            group: the kind of failure.
+            message: what went wrong.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        self._noted(self.client.storage.run(requests.fail(self, group, message)))
+
+    def retry(
+        self, delay: float = 0, *, group: str | None = None, message: str | None = None
+    ) -> int:
+        """
+        Give the job back to be tried again; it fails if no retry remains.
+
+        Args:
+            delay: seconds to wait before it may run again.
+            group: with ``message``, what went wrong this time.
+
+        Returns:
+            int: how many retries remain; below 0: it has failed.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held.
+        """
+        return self._noted(self.client.storage.run(requests.retry(self, delay, group, message)))
+
+    def heartbeat(self) -> float:
+        """
+        Keep the job: renew its lock, and save its data if that has changed.
+
+        Returns:
+            float: Unix time at which the lock now expires, seconds.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held: stop the work.
+        """
+        return self._noted(self.client.storage.run(requests.heartbeat(self)))
