@@ -61,7 +61,7 @@ STATES: Final = {"put": "waiting", "pop": "running", "complete": "complete"}
 #: the system calls that matter, and about how often the program makes them
 CALLS: Final = {
     "pwrite64": 3000,
-    "fdatasync": 50,
+    "fdatasync": 40,
     "fsync": 1,
     "ftruncate": 3,
     "fcntl": 290,
