@@ -24,6 +24,7 @@ __all__ = [
     "JobLost",
     "JobNotFound",
     "NotDepending",
+    "NotReplicated",
     "NotRunning",
     "OutcomeUnknown",
     "PrecisionWarning",
@@ -268,6 +269,17 @@ class OutcomeUnknown(StorageError):
     """The connection broke during the commit, and the store cannot say whether it took place."""
 
     code = "outcome_unknown"
+
+
+class NotReplicated(StorageError):
+    """
+    The call was carried out, but fewer replicas than wanted have said in time that they have it.
+
+    ``value`` is how many have, None where that is not known; ``result`` is what the call would have returned.
+    """
+
+    code = "not_replicated"
+    result: Any = None
 
 
 class StoreCorrupted(StorageError):

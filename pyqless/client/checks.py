@@ -86,6 +86,11 @@ def function(argument: str, value: Callback) -> Callback:
     return value
 
 
+def clock(argument: str, value: Any) -> Any:
+    """A clock to be called, or ``store``."""
+    return value if value == "store" else function(argument, value)
+
+
 def callbacks(argument: str, value: Mapping[str, Callback]) -> Mapping[str, Callback]:
     """Things to be called, by name."""
     if not isinstance(value, Mapping):

@@ -9,6 +9,7 @@ unless set, so that is less than one command a second.
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Iterable
 from functools import partial
@@ -20,9 +21,10 @@ from pyqless.core import waking
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
 from pyqless.core.waking import Outlook
+from pyqless.errors import NotReplicated
 from pyqless.storage import Message
 
-__all__ = ["INTERVAL", "Waiting"]
+__all__ = ["INTERVAL", "Waiting", "still_handed"]
 
 #: seconds between two looks, for each queue
 INTERVAL: Final = 5.0
@@ -34,6 +36,12 @@ _ARRIVALS: Final = {"put": "queue", "advanced": "to"}
 _ENDS: Final = ("completed", "advanced", "failed", "canceled", "lock_lost")
 
 _SETTINGS: Final = ("config_set", "config_unset")
+
+
+def still_handed(error: NotReplicated) -> Any:
+    """The jobs that were handed out, though no replica knows of it: who leaves them would only lose time."""
+    logging.getLogger("pyqless").warning("jobs are in hand: %s", error)
+    return error.result
 
 
 class Waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pyqless.errors import InvalidArgument
 from pyqless.storage.base import AsyncStorage, Clock, Storage
@@ -37,7 +37,7 @@ def open_storage(
     *,
     connection: Any = None,
     namespace: str = "ql",
-    clock: Clock = time.time,
+    clock: Clock | Literal["store"] = time.time,
     **options: Any,
 ) -> Storage:
     """
@@ -48,7 +48,8 @@ def open_storage(
             path of a file.
         connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
         namespace: what stands before the first colon of every key.
-        clock: gives the moment of calls that bring none, Unix time in seconds.
+        clock: gives the moment of calls that bring none, Unix time in seconds; ``store`` for that of the store,
+            which is this machine's own where there is no server.
         options: of the storage; see ``RedisStorage``.
 
     Raises:
@@ -65,7 +66,7 @@ def open_async_storage(
     *,
     connection: Any = None,
     namespace: str = "ql",
-    clock: Clock = time.time,
+    clock: Clock | Literal["store"] = time.time,
     **options: Any,
 ) -> AsyncStorage:
     """As ``open_storage``, for asyncio; ``connection`` is of redis.asyncio."""
@@ -82,12 +83,14 @@ def _opened(
     options: dict[str, Any],
 ) -> S:
     scheme, checked = spelled(url)
+    if options["clock"] == "store" and scheme in ("memory", "sqlite"):
+        options["clock"] = time.time
     with naming_options(scheme):
         return openers.get(scheme, usual)(checked, **options)
 
 
 def _beside_connection(options: dict[str, Any]) -> dict[str, Any]:
     """What may be said beside a connection, which has its own options."""
-    for name in options.keys() - {"policy"}:
+    for name in options.keys() - {"policy", "durability"}:
         raise InvalidArgument(f"{name} goes with a url, not with a connection", argument=name)
     return options

@@ -19,6 +19,7 @@ from pyqless.core.effects import Factory
 from pyqless.errors import (
     JobLost,
     JobNotFound,
+    NotReplicated,
     NotRunning,
     OutcomeUnknown,
     QlessError,
@@ -111,6 +112,9 @@ def _settling(
     while True:
         error = yield transition
         if error is None:
+            return verdict
+        if isinstance(error, NotReplicated):
+            logger.warning("job %s: %s", attempt.jid, error)
             return verdict
         if isinstance(error, JobNotFound | JobLost | NotRunning):
             # said twice, since the first answer was lost on its way

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pyqless.client import checks
 from pyqless.client.aio.config import AsyncConfig
@@ -40,7 +40,7 @@ class AsyncClient(Caller[AsyncStorage]):
         connection: Any = None,
         worker_name: str | None = None,
         namespace: str = "ql",
-        clock: Clock = time.time,
+        clock: Clock | Literal["store"] = time.time,
         max_data_size: int = MAX_DATA_SIZE,
         encoder: Encoder | None = None,
         read_only: bool = False,
@@ -51,7 +51,7 @@ class AsyncClient(Caller[AsyncStorage]):
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
-            clock=checks.function("clock", clock),
+            clock=checks.clock("clock", clock),
             **options,
         )
         only_looks = checks.flag("read_only", read_only)

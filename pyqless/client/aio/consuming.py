@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.requests import queues as requests
-from pyqless.client.waiting import Waiting, seconds
-from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.client.waiting import Waiting, seconds, still_handed
+from pyqless.errors import NotReplicated, StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import AsyncSubscription
 
 if TYPE_CHECKING:
@@ -80,7 +80,11 @@ class AsyncConsumer:
     async def _take(self, count: int | None) -> list[AsyncJob]:
         for name in self._waiting.queues:
             request = requests.pop(self.client.queues[name], count)
-            if seen := await self.client.storage.run(request):
+            try:
+                seen = await self.client.storage.run(request)
+            except NotReplicated as error:
+                seen = still_handed(error)
+            if seen:
                 return [AsyncJob(self.client, job, job.worker) for job in seen]
         return []
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pyqless.client import checks
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
@@ -36,7 +36,7 @@ class Client(Caller[Storage]):
         connection: instead of a URL, a client, connection pool or Sentinel master of redis-py.
         worker_name: the name under which jobs are popped; ``HOST-PID`` unless given.
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
-        clock: gives the moment of each call, Unix time in seconds.
+        clock: gives the moment of each call, Unix time in seconds; ``store`` for the store's own clock.
         max_data_size: how long the JSON text of a job's data may be, bytes.
         encoder: makes something that JSON can say of a value that it cannot say, such as a datetime, and
             raises ``TypeError`` for values that it does not know.
@@ -58,7 +58,7 @@ class Client(Caller[Storage]):
         connection: Any = None,
         worker_name: str | None = None,
         namespace: str = "ql",
-        clock: Clock = time.time,
+        clock: Clock | Literal["store"] = time.time,
         max_data_size: int = MAX_DATA_SIZE,
         encoder: Encoder | None = None,
         read_only: bool = False,
@@ -69,7 +69,7 @@ class Client(Caller[Storage]):
             where(url, connection),
             connection=connection,
             namespace=checks.name("namespace", namespace),
-            clock=checks.function("clock", clock),
+            clock=checks.clock("clock", clock),
             **options,
         )
         only_looks = checks.flag("read_only", read_only)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.job import Job
-from pyqless.client.waiting import Waiting, seconds
-from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.client.waiting import Waiting, seconds, still_handed
+from pyqless.errors import NotReplicated, StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import Subscription
 
 if TYPE_CHECKING:
@@ -93,7 +93,11 @@ class Consumer:
     def _take(self, count: int | None) -> list[Job]:
         for name in self._waiting.queues:
             request = requests.pop(self.client.queues[name], count)
-            if seen := self.client.storage.run(request):
+            try:
+                seen = self.client.storage.run(request)
+            except NotReplicated as error:
+                seen = still_handed(error)
+            if seen:
                 return [Job(self.client, job, job.worker) for job in seen]
         return []
 

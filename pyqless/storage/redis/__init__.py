@@ -15,7 +15,7 @@ Redis and its kin, without scripting.
 from __future__ import annotations
 
 from pyqless.storage.redis.aio import AsyncRedisStorage
-from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.storage import RedisStorage
 
-__all__ = ["AsyncRedisStorage", "Policy", "RedisStorage"]
+__all__ = ["AsyncRedisStorage", "Policy", "RedisStorage", "Replication"]

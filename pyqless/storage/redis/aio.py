@@ -6,16 +6,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import redis.asyncio
 
 from pyqless.core.effects import Factory
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
+from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane, State
-from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
 from pyqless.storage.redis.pubsub import AsyncRedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
@@ -30,7 +31,7 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: AsyncRedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.policy, storage.metrics)
+        self.lane = Lane(storage.keys, storage.policy, storage.metrics, storage.replication)
         self._pool = storage.pool
         self._wire: AsyncWire | None = None
 
@@ -88,8 +89,9 @@ class AsyncRedisStorage(AsyncStorage):
         *,
         connection: Any = None,
         namespace: str = "ql",
-        clock: Clock = time.time,
+        clock: Clock | Literal["store"] = time.time,
         policy: Policy | None = None,
+        durability: Literal["replicated"] | Replication | None = None,
         lanes: int = 8,
         **options: Any,
     ) -> None:
@@ -98,8 +100,10 @@ class AsyncRedisStorage(AsyncStorage):
             if connection is None
             else async_pool_of(connection)
         )
-        super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
         self.policy = policy or Policy()
+        self.replication = Replication.of(durability)
+        moments = clock_of(clock, self.policy.monotonic, None)
+        super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None
         self._closed = False
         self._free: deque[_Track] = deque()

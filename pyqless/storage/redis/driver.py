@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 
 from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Replies, Transition
 from pyqless.core.transaction import Stale, Transaction
-from pyqless.errors import ConflictError, QlessError, StoreCorrupted, StoreUnavailable
+from pyqless.errors import (
+    ConflictError,
+    NotReplicated,
+    QlessError,
+    StoreCorrupted,
+    StoreUnavailable,
+)
 from pyqless.storage.base import Described, logger
+from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.foresight import Foresight, Unconfirmed
 from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.outcomes import Kind, Outcome
@@ -61,8 +68,8 @@ def _until_done(
     pauses: Pauses | None = None
     while True:
         tries += 1
-        attempt = _Attempt(storage, lane, now, conflicts)
         storage.metrics.attempts += 1
+        attempt = _Attempt(storage, lane, now, conflicts)
         try:
             value = yield from attempt.run(transition)
         except Stale as conflict:
@@ -77,8 +84,7 @@ def _until_done(
                 raise
             failure = unavailable
         else:
-            storage.committed(attempt.tx)
-            return _Done(value, attempt.tx.now)
+            return _done(storage, attempt, value)
         pauses = policy.pauses(began) if pauses is None else pauses
         seconds = next(pauses, None)
         if seconds is None:
@@ -91,6 +97,32 @@ def _until_done(
     raise failure
 
 
+def _done(storage: Described, attempt: _Attempt, value: Any) -> _Done:
+    storage.committed(attempt.tx)
+    if attempt.replicas is not None:
+        raise _not_replicated(attempt.replicas, value)
+    return _Done(value, attempt.tx.now)
+
+
+def _keep_time(storage: Described, lane: Lane) -> Steps[None]:
+    """See to it that the store's clock is known, if it is that which counts."""
+    clock = storage.clock
+    if isinstance(clock, StoreClock) and (clock.is_due() or lane.is_new):
+        yield from lane.learn_time(clock)
+
+
+def _not_replicated(replicas: int, value: Any) -> NotReplicated:
+    known = None if replicas < 0 else replicas
+    number = "it is not known how many" if known is None else f"only {known}"
+    error = NotReplicated(
+        f"the call was carried out, but {number} replicas had it in time",
+        argument="durability",
+        value=known,
+    )
+    error.result = value.value if isinstance(value, FollowedBy) else value
+    return error
+
+
 class _Attempt:
     """One attempt at a transition; begun twice where what was read ahead turns out to be of no use."""
 
@@ -99,7 +131,8 @@ class _Attempt:
         self._lane = lane
         self._now = now
         self._number = number
-        self._begin(lane.take_foresight())
+        #: how many replicas have the commit, if these are too few
+        self.replicas: int | None = None
 
     def _begin(self, foresight: Foresight | None) -> None:
         storage, moment = self._storage, self._now
@@ -134,7 +167,10 @@ class _Attempt:
             Stale: others have changed what it had read.
             LinkLost: the connection broke, and nothing was changed.
         """
-        foresight = self._foresight
+        if self._now is None:
+            yield from _keep_time(self._storage, self._lane)
+        foresight = self._lane.take_foresight()
+        self._begin(foresight)
         if foresight is None:
             return (yield from self._run(transition))
         try:
@@ -280,10 +316,13 @@ class _Attempt:
             yield from lane.require_ok(control, replies)
         outcome = yield from (lane.commit(writes, self.tx.ahead) if writes else lane.execute(()))
         if outcome.kind is Kind.UNKNOWN and writes:
-            if (yield from lane.recover()):
-                return
-            raise LinkLost("the commit had not taken place", sent=False)
+            if not (yield from lane.recover()):
+                raise LinkLost("the commit had not taken place", sent=False)
+            self.replicas = yield from lane.is_replicated()
+            return
         results = _results(outcome)
+        if writes:
+            self.replicas = yield from lane.is_replicated()
         if ServerError not in map(type, results):
             return
         for write, result in zip(writes, results, strict=False):

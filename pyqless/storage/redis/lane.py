@@ -20,9 +20,10 @@ from pyqless.core.effects import Ahead, Command
 from pyqless.core.keys import Keys
 from pyqless.errors import OutcomeUnknown, StorageError, StoreUnavailable
 from pyqless.storage.metrics import Metrics
+from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.foresight import Foresight, Trust
 from pyqless.storage.redis.outcomes import Kind, Outcome
-from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.protocol import ServerError, fault_of
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Steps
 
@@ -59,14 +60,24 @@ class Lane:
         keys: the key map of the namespace.
         policy: how long to try to recover.
         metrics: where exchanges and recoveries are counted.
+        replication: how many replicas must have each commit.
     """
 
-    def __init__(self, keys: Keys, policy: Policy, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        policy: Policy,
+        metrics: Metrics,
+        replication: Replication | None = None,
+    ) -> None:
         self.fence = keys.fence(os.urandom(8).hex())
         self.state = State.CLOSED
         #: the store has been reached at least once
         self.has_answered = False
         self.policy = policy
+        self.replication = replication
+        #: the connection is new, and the store's clock may be another's
+        self.is_new = True
         self._metrics = metrics
         #: the number of the last transaction that was sent, and of the last one known to be committed
         self._sent = 0
@@ -92,7 +103,7 @@ class Lane:
         """
         if self.state is State.CLOSED:
             yield Connect()
-            self.state, self._has_written = State.IDLE, False
+            self.state, self._has_written, self.is_new = State.IDLE, False, True
         self._metrics.trips += 1
         # whatever is sent may drop the guards that stand
         self._foresight, self._opened_at = None, -math.inf
@@ -185,6 +196,8 @@ class Lane:
         now = self.policy.monotonic()
         if now >= self._extend_at:
             fence.append(("EXPIRE", self.fence, FENCE_LIFE))
+        if self.replication is not None:
+            ahead = None  # what waits for the replicas must not stand behind MULTI
         if ahead is not None and ahead.guarded and not self.trust.allows(ahead.topic):
             ahead = None
         behind = self._opening(ahead) if ahead is not None else ()
@@ -196,6 +209,35 @@ class Lane:
         if ahead is not None and self.state is State.IDLE:
             yield from self._open(ahead, outcome.after)
         return outcome
+
+    def is_replicated(self) -> Steps[int | None]:
+        """
+        Wait for the replicas behind a commit.
+
+        Returns:
+            int: how many have it, if that is too few; else None. -1 means that it is not known.
+        """
+        wanted = self.replication
+        if wanted is None:
+            return None
+        milliseconds = max(1, round(wanted.timeout * 1000))
+        try:
+            (count,) = yield from self.exchange(("WAIT", str(wanted.replicas), str(milliseconds)))
+        except (LinkLost, StorageError):
+            return -1
+        if isinstance(count, ServerError):
+            return -1
+        return None if count >= wanted.replicas else int(count)
+
+    def learn_time(self, clock: StoreClock) -> Steps[None]:
+        """Ask the store for its time."""
+        began, leave = self.policy.monotonic(), self.leave()
+        replies = yield from self.exchange(*leave, ("TIME",))
+        yield from self.require_ok(leave, replies[: len(leave)])
+        self.state, self.is_new = State.IDLE, False
+        if isinstance(replies[-1], ServerError):
+            raise fault_of(replies[-1], "TIME")
+        clock.learn(replies[-1], began)
 
     # -- reading ahead ----------------------------------------------------------------------
 

@@ -11,10 +11,46 @@ from itertools import count, islice
 
 from pyqless.errors import InvalidArgument
 
-__all__ = ["Pauses", "Policy"]
+__all__ = ["Pauses", "Policy", "Replication"]
 
 #: seconds to wait before each further try; at its end it is time to give up
 Pauses = Iterator[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """
+    How many replicas must have a commit before it is reported.
+
+    Raises:
+        InvalidArgument: fewer than one, or no time for them.
+    """
+
+    replicas: int = 1
+    #: how long they may take, seconds
+    timeout: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("replicas", self.replicas), ("timeout", self.timeout)):
+            if not value > 0:
+                raise InvalidArgument(
+                    f"{name} must be above 0, not {value!r}", argument=name, value=value
+                )
+
+    @classmethod
+    def of(cls, durability: object) -> Replication | None:
+        """
+        What is meant by ``durability``: None, ``replicated`` for the usual one, or a ``Replication``.
+
+        Raises:
+            InvalidArgument: it is none of these.
+        """
+        if durability is None or isinstance(durability, cls):
+            return durability
+        if durability == "replicated":
+            return cls()
+        text = f"durability must be None, 'replicated' or a Replication, not {durability!r}"
+        raise InvalidArgument(text, argument="durability", value=durability)
 
 
 @dataclass(frozen=True, slots=True)

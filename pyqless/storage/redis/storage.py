@@ -7,7 +7,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Generator
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import redis
 
@@ -17,9 +17,10 @@ from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import Clock, Storage, Subscription
 from pyqless.storage.parts import Part
 from pyqless.storage.redis import dumping, scanning
+from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane, State
-from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
@@ -34,7 +35,7 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: RedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.policy, storage.metrics)
+        self.lane = Lane(storage.keys, storage.policy, storage.metrics, storage.replication)
         self._pool = storage.pool
         self._wire: Wire | None = None
 
@@ -88,8 +89,11 @@ class RedisStorage(Storage):
         url: ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads them.
         connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
         namespace: what stands before the first colon of every key.
-        clock: gives the moment of calls that bring none, Unix time in seconds.
+        clock: gives the moment of calls that bring none, Unix time in seconds; ``store`` for the store's own,
+            which is asked at most once a minute, and when a connection is new.
         policy: how often a transaction is tried.
+        durability: ``replicated``, or a ``Replication``, to have a call report success only once replicas have it;
+            else ``NotReplicated`` says that it was carried out here alone.
         options: of redis-py's connections, such as ``socket_timeout`` (5 seconds unless given).
     """
 
@@ -99,13 +103,16 @@ class RedisStorage(Storage):
         *,
         connection: Any = None,
         namespace: str = "ql",
-        clock: Clock = time.time,
+        clock: Clock | Literal["store"] = time.time,
         policy: Policy | None = None,
+        durability: Literal["replicated"] | Replication | None = None,
         **options: Any,
     ) -> None:
         self.pool = open_pool(url or "", **options) if connection is None else pool_of(connection)
-        super().__init__(redacted(url) if url else describe(self.pool), namespace, clock)
         self.policy = policy or Policy()
+        self.replication = Replication.of(durability)
+        moments = clock_of(clock, self.policy.monotonic, self._ask_time)
+        super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None
         self._closed = False
         self._begin()
@@ -139,6 +146,9 @@ class RedisStorage(Storage):
         self._free.append(track)
         if self._closed:
             self.close()
+
+    def _ask_time(self) -> None:
+        self.run(lambda tx: tx.snapshot())
 
     def client(self) -> redis.Redis:
         """A redis-py client on the same pool, for what is no transaction."""
