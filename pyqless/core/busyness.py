@@ -8,6 +8,7 @@ for all but one: there pop picks among the jobs that stand level with the head, 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final, NamedTuple
 
 from pyqless.core.transaction import Transaction
@@ -51,7 +52,7 @@ def spread(tx: Transaction, queue: str) -> int:
     return 1 if known is None or known.until <= tx.now else known.spread
 
 
-def seldom(tx: Transaction, what: str, one_in: int) -> bool:
+def seldom(tx: Transaction, what: Hashable, one_in: int) -> bool:
     """Whether it is time for something that is done once in so many times, the first time among them."""
     if tx.memory is None:
         return True

@@ -87,7 +87,7 @@ def complete(
 
 def advance(
     tx: Transaction, jid: str, worker: str, queue: str, data: str, to: Next | InvalidArgument
-) -> Transition[str]:
+) -> Transition[str | FollowedBy]:
     """
     Complete a job in its queue and put it into the next.
 
@@ -126,7 +126,9 @@ def advance(
     job.record(settings.history_limit(), "put", q=to.queue)
     tx.zadd_new(keys.queues, tx.now, to.queue)
     _write(job, "waiting", to.queue)
-    return _enter(job, to, dict(zip(parents, states, strict=True)))
+    state = _enter(job, to, dict(zip(parents, states, strict=True)))
+    next_pop(tx, queue)
+    return followed(state, sampler.housekeeping())
 
 
 def _require(job: StoredJob, worker: str, queue: str) -> None:

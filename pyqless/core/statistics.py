@@ -78,23 +78,25 @@ class Sampler:
     Args:
         key: the hash.
         defers: whether samples are deferred.
+        topic: kind and queue, of whatever day.
     """
 
-    __slots__ = ("_deferred", "_key", "_pending", "_summary", "_tx", "defers")
+    __slots__ = ("_deferred", "_key", "_pending", "_summary", "_topic", "_tx", "defers")
 
-    def __init__(self, tx: Transaction, key: str, *, defers: bool = False) -> None:
+    def __init__(self, tx: Transaction, key: str, *, defers: bool = False, topic: str = "") -> None:
         self._tx = tx
         self._key = key
         self._pending = tx.keys.pending(key)
         self._summary: list[str | None] | StoreCorrupted = []
         self._deferred: list[str] = []
         self.defers = defers
+        self._topic = topic
 
     @classmethod
     def of(cls, tx: Transaction, kind: str, queue: str) -> Sampler:
         """The sampler of today's times of a kind, ``wait`` or ``run``, in a queue."""
         key = tx.keys.statistics(kind, day_of(tx.now), queue)
-        return cls(tx, key, defers=busyness.is_busy(tx, queue))
+        return cls(tx, key, defers=busyness.is_busy(tx, queue), topic=f"{kind}:{queue}")
 
     def guarded(self) -> tuple[Command, ...]:
         """What has to be read, and guarded, before samples are added."""
@@ -131,7 +133,7 @@ class Sampler:
 
     def housekeeping(self) -> Factory[None] | None:
         """What is to follow, now and then, so that deferred samples do not pile up."""
-        if self.defers and busyness.seldom(self._tx, "fold", _SOME // 2):
+        if self.defers and busyness.seldom(self._tx, ("fold", self._topic), _SOME // 2):
             return partial(_fold_some, key=self._key)
         return None
 

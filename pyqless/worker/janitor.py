@@ -16,7 +16,7 @@ from itertools import count
 from typing import Final
 
 from pyqless.client import Client
-from pyqless.core import cleaning, letting_go
+from pyqless.core import cleaning, letting_go, statistics
 from pyqless.core.cleaning import PAGE
 from pyqless.core.effects import Transition
 from pyqless.errors import QlessError
@@ -88,11 +88,11 @@ class Janitor:
         report = Report()
         self._forgotten = Forgotten.find(self._storage) if self._deep else Forgotten()
         for clean in (
+            self._finish,
             self._clean_statistics,
             self._clean_workers,
             self._clean_tracked,
             self._clean_tags,
-            self._finish_chains,
             self._clean_dependencies,
         ):
             try:
@@ -164,10 +164,11 @@ class Janitor:
             if gone := self._through(cleaning.clean_tag, tag=tag):
                 report.tags[tag] = gone
 
-    def _finish_chains(self, _: Report) -> None:
-        """Let go what a client was about to when it died; that is no litter, and so not reported."""
+    def _finish(self, _: Report) -> None:
+        """Do what others have put off; that is no litter, and so not reported."""
         if not self._dry:
             self._storage.run(letting_go.take_up)
+            self._storage.run(statistics.fold)
 
     def _clean_dependencies(self, report: Report) -> None:
         for queue in self._storage.run(cleaning.known_queues):

@@ -85,4 +85,5 @@ class Trust:
 
     def wrong(self, topic: str) -> None:
         """A guess had to be taken back."""
-        self._doubts[topic] = min(self._doubts.get(topic, 0) + _WRONG, _HOPELESS)
+        doubt = self._doubts.get(topic, 0)
+        self._doubts[topic] = min(max(2 * doubt, doubt + _WRONG), _HOPELESS)

@@ -9,6 +9,7 @@ from pyqless import Client, Queue
 from pyqless.core import letting_go
 from pyqless.core.effects import Transition
 from pyqless.core.keys import Keys
+from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreUnavailable
 from pyqless.worker.forgotten import Forgotten
@@ -139,6 +140,20 @@ def _put_off(tx: Transaction) -> Transition[None]:
     """As a completion would have it that has let nobody go yet."""
     letting_go.put_off(tx, ["K"], "J")
     tx.delete(tx.keys.dependents("J"))
+    return
+    yield
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_deferred_samples_are_entered(client: Client, *, dry: bool) -> None:
+    client.storage.run(_deferred)
+    assert not Janitor(client, dry=dry).run()
+    entered = client.storage.dump().get("ql:s:wait:0:q", {"value": {}})
+    assert entered["value"].get("total") == (None if dry else "1")
+
+
+def _deferred(tx: Transaction) -> Transition[None]:
+    Sampler(tx, "ql:s:wait:0:q", defers=True).add(3.0)
     return
     yield
 
