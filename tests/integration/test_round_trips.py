@@ -192,6 +192,7 @@ WARM: Final = [
     Warm("pop 5 q w 1", 1, (POPPED, "new 4 q M")),
     Warm("pop 5 q w 1", 3, (POPPED,)),
     Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J)),
+    Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J + " next other")),
     Warm("pop 5 q w 1", 3, (POPPED, COMPLETED_J), PUT),
     Warm("pop 5 q w 2", 3, (POPPED, COMPLETED_J)),
     Warm("pop 5 other w 1", 3, (POPPED, COMPLETED_J)),

@@ -379,6 +379,22 @@ def test_now_and_then_somebody_in_the_crowd_enters_some(store: Store) -> None:
     assert times(store, "wait")["count"] == 70
 
 
+@pytest.mark.parametrize("rest", ["", " next other"])
+@pytest.mark.parametrize("kind", [WAIT, RUN])
+def test_samples_do_not_pile_up_however_long_a_queue_is_busy(
+    store: Store, rest: str, kind: str
+) -> None:
+    left = []
+    for number in range(300):
+        store.call(f"put 1 me q {number} klass {{}} 0")
+        busy(store)
+        popped(store, 0.0)
+        store.call(f"complete 10 {number} worker q {{}}{rest}")
+        left.append(store.keyspace.read(("LLEN", PENDING(kind))))
+    assert max(left) < 64
+    assert store.dump()[kind]["total"] == str(300 - left[-1])
+
+
 def test_a_pop_that_finds_nothing_enters_nothing(store: Store) -> None:
     busy(store)
     assert popped(store, 0.0) == []

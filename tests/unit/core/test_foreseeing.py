@@ -98,9 +98,10 @@ def test_in_a_busy_queue_the_samples_are_not_foreseen(store: Store) -> None:
 
 
 @pytest.mark.parametrize("words", ["pop 9 q A 1", "pop 9 q B 1"])
-def test_behind_a_completion_the_next_pop_is_foreseen(store: Store, words: str) -> None:
+@pytest.mark.parametrize("rest", ["", " next other"])
+def test_behind_a_completion_the_next_pop_is_foreseen(store: Store, rest: str, words: str) -> None:
     store.call("pop 5 q A 1")
-    store.call("complete 6 J A q {}")
+    store.call(f"complete 6 J A q {{}}{rest}")
     foreseen = ahead(store)
     assert foreseen.topic == "pop:q"
     assert store.call(words) == ["K"]
@@ -121,6 +122,13 @@ def test_another_pop_is_not_foreseen(store: Store, words: str) -> None:
     foreseen = ahead(store)
     store.call(words)
     assert not answers(foreseen, store.batches[0])
+
+
+def test_in_a_busy_queue_no_pop_is_foreseen(store: Store) -> None:
+    """It would pick among many."""
+    store.call("pop 5 q A 1", conflicts=1)
+    store.call("complete 6 J A q {}")
+    assert ahead(store) == Ahead("nothing")
 
 
 def test_where_the_last_job_is_in_hand_no_pop_is_foreseen(store: Store) -> None:
