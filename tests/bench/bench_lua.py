@@ -9,6 +9,7 @@ same round, and the median of the rounds is shown. See docs/reference/benchmarks
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,8 +28,8 @@ ROUNDS: Final = 40 if FULL else 2
 #: calls of each kind in a block
 COUNT: Final = 40 if FULL else 5
 CORES: Final[tuple[Sequence[int], ...]] = ((0,), (0, 1))
-#: what the server spends on a life, microseconds; counted with a life's times
-CPU: Final = "server CPU"
+#: the CPU time that a life takes, microseconds; beside the times of its calls
+CLIENT, SERVER = "client CPU", "server CPU"
 LIFE: Final = ("put", "pop", "heartbeat", "complete")
 
 
@@ -125,10 +126,11 @@ def compete(ground: Ground, seats: dict[str, Seat]) -> Results:
         figures: dict[str, Figures] = {name: {} for name in names}
         for scenario in SCENARIOS:
             for name in turned:
-                before = ground.cpu()
+                before = (time.process_time_ns(), ground.cpu())
                 played = seats[name].play(scenario, f"{scenario.__name__} {number}")
                 if scenario is life:
-                    played[CPU] = (ground.cpu() - before) / COUNT / 1000
+                    played[CLIENT] = (time.process_time_ns() - before[0]) / COUNT / 1000
+                    played[SERVER] = (ground.cpu() - before[1]) / COUNT / 1000
                     played["life"] = sum(played[label] for label in LIFE)
                 figures[name] |= played
         if number >= 0:  # the round before the first warms up
@@ -158,23 +160,30 @@ def report(by_cores: dict[int, Results]) -> None:
 
 
 def report_cpu(by_cores: dict[int, Results]) -> None:
-    """Print what the server spends."""
+    """Print what client and server spend."""
     columns = ["contestant"]
     for cores in by_cores:
-        columns += [f"µs a life, {cores} core{'s'[: cores - 1]}", "of evalsha's"]
+        columns += [f"{part} µs, {cores} core{'s'[: cores - 1]}" for part in ("client", "server")]
+        columns += ["server's of evalsha's", "both of evalsha's"]
     rows: list[list[Cell]] = []
     for name in by_cores[1]:
         row: list[Cell] = [name]
         for results in by_cores.values():
-            row += [median(figures[CPU] for figures in results[name])]
-            row += [ratio(results[name], results["evalsha"], CPU)]
+            own, other = both(results[name]), both(results["evalsha"])
+            row += [median(figures[part] for figures in own) for part in (CLIENT, SERVER)]
+            row += [ratio(own, other, part) for part in (SERVER, "both")]
         rows.append(row)
-    show("The server's CPU time", columns, [row for row in rows if row[0] != "pyqless memory"])
+    show(f"CPU time of a life, median of {ROUNDS} rounds", columns, rows)
+
+
+def both(rounds: list[Figures]) -> list[Figures]:
+    """Add what client and server spend together."""
+    return [figures | {"both": figures[CLIENT] + figures[SERVER]} for figures in rounds]
 
 
 def labels(rounds: list[Figures]) -> list[str]:
     """The rows: a life behind its calls."""
-    known = [label for label in rounds[0] if label not in {CPU, "life"}]
+    known = [label for label in rounds[0] if label not in {CLIENT, SERVER, "life"}]
     known.insert(len(LIFE), "life")
     return known
 
