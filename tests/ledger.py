@@ -12,11 +12,11 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import apsw
@@ -27,7 +27,9 @@ from redis.retry import Retry
 
 __all__ = ["Entry", "Ledger", "Run", "interleaved", "ledger"]
 
-#: seconds that a book of which the store is away is tried again after
+T = TypeVar("T")
+
+#: seconds after which a store that is away is asked again
 AGAIN: Final = 0.05
 
 
@@ -83,7 +85,7 @@ class Ledger(Protocol):
         """Enter that a run is at work; waits for a store that is away."""
 
     def entries(self, jid: str) -> list[Entry]:
-        """What was entered of a job, in the order of the store's transactions."""
+        """What was entered of a job, in the order of the store's transactions; waits likewise."""
 
 
 def ledger(url: str) -> Ledger:
@@ -102,6 +104,15 @@ def interleaved(entries: Iterable[Entry]) -> bool:
     return len(runs) > len(set(runs))
 
 
+def _patiently(ask: Callable[[], T], *away: type[Exception]) -> T:
+    """Ask a store until it is there; what it says then may come twice, which does no harm."""
+    while True:
+        try:
+            return ask()
+        except away:
+            time.sleep(AGAIN)
+
+
 class _InRedis:
     """A list for each job; WATCH makes the look and the entry one."""
 
@@ -113,26 +124,23 @@ class _InRedis:
         return redis.Redis.from_url(self._url, decode_responses=True, retry=Retry(NoBackoff(), 0))
 
     def enter(self, run: Run) -> Entry:
-        while True:
-            try:
-                with self._client() as client, client.pipeline() as pipe:
-                    return self._entered(pipe, run)
-            except redis.WatchError:
-                continue
-            except redis.RedisError:
-                time.sleep(AGAIN)
+        # a WatchError, where somebody was at the job at the same time, is among these
+        return _patiently(lambda: self._entered(run), redis.RedisError)
 
-    @staticmethod
-    def _entered(pipe: Any, run: Run) -> Entry:
+    def _entered(self, run: Run) -> Entry:
         key = f"ql:j:{run.jid}"
-        pipe.watch(key)
-        entry = Entry.made(run, *pipe.hmget(key, "state", "worker", "expires"))
-        pipe.multi()
-        pipe.rpush(f"ledger:{run.jid}", entry.to_text())
-        pipe.execute()
+        with self._client() as client, client.pipeline() as pipe:
+            pipe.watch(key)
+            entry = Entry.made(run, *pipe.hmget(key, "state", "worker", "expires"))
+            pipe.multi()
+            pipe.rpush(f"ledger:{run.jid}", entry.to_text())
+            pipe.execute()
         return entry
 
     def entries(self, jid: str) -> list[Entry]:
+        return _patiently(lambda: self._listed(jid), redis.RedisError)
+
+    def _listed(self, jid: str) -> list[Entry]:
         with self._client() as client:
             return list(map(Entry.from_text, client.lrange(f"ledger:{jid}", 0, -1)))
 
@@ -144,27 +152,25 @@ class _InFile:
         self._path = urlsplit(url).path[1:]
 
     def enter(self, run: Run) -> Entry:
-        while True:
-            try:
-                with closing(self._connection()) as connection, _writing(connection):
-                    return self._entered(connection, run)
-            except (apsw.BusyError, apsw.LockedError):
-                time.sleep(AGAIN)
+        return _patiently(lambda: self._entered(run), apsw.BusyError, apsw.LockedError)
 
-    @staticmethod
-    def _entered(connection: apsw.Connection, run: Run) -> Entry:
-        found = connection.execute(
-            "SELECT value FROM main.key WHERE name = ?", (f"ql:j:{run.jid}".encode(),)
-        ).fetchone()
-        fields = msgpack.unpackb(found[0]) if found else {}
-        names = ("state", "worker", "expires")
-        entry = Entry.made(run, *(fields.get(name, "") for name in names))
-        connection.execute(
-            "INSERT INTO book.entry (jid, text) VALUES (?, ?)", (run.jid, entry.to_text())
-        )
-        return entry
+    def _entered(self, run: Run) -> Entry:
+        with closing(self._connection()) as connection, _writing(connection):
+            found = connection.execute(
+                "SELECT value FROM main.key WHERE name = ?", (f"ql:j:{run.jid}".encode(),)
+            ).fetchone()
+            fields = msgpack.unpackb(found[0]) if found else {}
+            names = ("state", "worker", "expires")
+            entry = Entry.made(run, *(fields.get(name, "") for name in names))
+            connection.execute(
+                "INSERT INTO book.entry (jid, text) VALUES (?, ?)", (run.jid, entry.to_text())
+            )
+            return entry
 
     def entries(self, jid: str) -> list[Entry]:
+        return _patiently(lambda: self._listed(jid), apsw.BusyError, apsw.LockedError)
+
+    def _listed(self, jid: str) -> list[Entry]:
         with closing(self._connection()) as connection:
             rows = connection.execute(
                 "SELECT text FROM book.entry WHERE jid = ? ORDER BY id", (jid,)
