@@ -14,8 +14,10 @@ from pyqless.core import letting_go
 from pyqless.core.chaining import followed, in_turn
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.keys import Keys
+from pyqless.core.keyspace import Keyspace
 from pyqless.core.transaction import Transaction
 from pyqless.errors import HasDependents, NotRunning
+from tests import stepper
 from tests.links import bounded_by, made
 from tests.property.store import Store
 from tests.unit.core.examples import run
@@ -166,6 +168,64 @@ def test_who_waits_for_jobs_is_told(core: Target) -> None:
     with core._storage.subscribe(Keys().wake("*")) as ear:
         core._storage.run(letting_go.take_up)
         assert ear.drain() == [("ql:py:wake:q", "")] * 2
+
+
+#: a job with three dependents, and the batches after which its completion has read those of the second link
+WAITED_FOR = ("put 100 me q J klass {} 0", "put 100 me q K klass {} 0", "pop 110 q w 2")
+READ = 4
+
+
+def others_come(words: str, *meanwhile: str, unguarded: tuple[str, ...] = ()) -> Keyspace:
+    """Complete J while others act in the middle of the second link, and some guards are forgotten."""
+    keyspace = Keyspace()
+    dependents = [f"""put 120 me q {jid} klass {{}} 0 depends '["J"]'""" for jid in "ab"]
+    for given in (*WAITED_FOR, *dependents, words):
+        assert not isinstance(stepper.run(keyspace, given), Exception)
+    running = stepper.begin(keyspace, "complete 300 J w q {}", unguarded=unguarded)
+    running.step(READ)
+    for other in meanwhile:
+        assert not isinstance(stepper.run(keyspace, other), Exception)
+    assert running.finish() == "complete"
+    return keyspace
+
+
+@pytest.mark.parametrize(
+    ("unguarded", "state"), [((), "waiting"), (("ql:j:c-dependencies",), "depends")]
+)
+def test_two_last_parents_at_once_let_a_job_go(unguarded: tuple[str, ...], state: str) -> None:
+    """Without the guard on what it waits for, both see that the other is left."""
+    keyspace = others_come(
+        """put 120 me q c klass {} 0 depends '["J","K"]'""",
+        "complete 210 K w q {}",
+        unguarded=unguarded,
+    )
+    assert keyspace.dump()["ql:j:c"]["value"]["state"] == state
+
+
+@pytest.mark.parametrize(
+    ("unguarded", "state"), [((), "depends"), (("ql:j:J-dependents",), "waiting")]
+)
+def test_a_job_that_is_told_anew_at_that_moment_waits(
+    unguarded: tuple[str, ...], state: str
+) -> None:
+    """Without the guard on the jobs that wait anew, it is let go while J runs again."""
+    keyspace = others_come(
+        """put 120 me q c klass {} 0 depends '["J"]'""",
+        *("put 310 me q J klass {} 0", "depends 320 c on J"),
+        unguarded=unguarded,
+    )
+    assert keyspace.dump()["ql:j:c"]["value"]["state"] == state
+
+
+def test_an_entry_that_others_have_struck_off_voids_the_attempt() -> None:
+    """Else the next one would be struck off, that nobody has dealt with."""
+    keyspace = Keyspace()
+    keyspace.write(("RPUSH", "ql:py:letting-go", '["300","J","a"]', '["300","J","b"]'))
+    batch = next(letting_go.let_more_go(Transaction(400, Keys())))
+    assert batch.guards == ["ql:py:letting-go"]
+    seen = keyspace.versions["ql:py:letting-go"]
+    stepper.run(keyspace, "pop 400 nothing v 1")
+    assert keyspace.versions.get("ql:py:letting-go") != seen
 
 
 # -- cancelling -------------------------------------------------------------------------------
