@@ -80,6 +80,7 @@ def put_new(tx: Transaction, worker: str, queue: str, jid: str, spec: JobSpec) -
     Returns:
         str: the jid.
     """
+    tx.grows = True
     yield from tx.read(last=True)
     job = StoredJob(tx, jid, {})
     kept = _kept(spec, job)
@@ -101,6 +102,7 @@ def _put(
     must_exist: bool = False,
 ) -> Transition[str]:
     _refuse_reserved(jid)
+    tx.grows = not must_exist
     keys = tx.keys
     others = [] if isinstance(spec, InvalidArgument) else spec.depends or []
     fields, entries, dependencies, texts, *states, tracked = yield from tx.read(

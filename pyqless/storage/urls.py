@@ -91,6 +91,6 @@ def _opened(
 
 def _beside_connection(options: dict[str, Any]) -> dict[str, Any]:
     """What may be said beside a connection, which has its own options."""
-    for name in options.keys() - {"policy", "durability"}:
+    for name in options.keys() - {"policy", "durability", "headroom"}:
         raise InvalidArgument(f"{name} goes with a url, not with a connection", argument=name)
     return options

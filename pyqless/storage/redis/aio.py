@@ -16,7 +16,7 @@ from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane, State
-from pyqless.storage.redis.policy import Policy, Replication
+from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
 from pyqless.storage.redis.pubsub import AsyncRedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
@@ -31,7 +31,9 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: AsyncRedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.policy, storage.metrics, storage.replication)
+        self.lane = Lane(
+            storage.keys, storage.policy, storage.metrics, storage.replication, storage.headroom
+        )
         self._pool = storage.pool
         self._wire: AsyncWire | None = None
 
@@ -92,6 +94,7 @@ class AsyncRedisStorage(AsyncStorage):
         clock: Clock | Literal["store"] = time.time,
         policy: Policy | None = None,
         durability: Literal["replicated"] | Replication | None = None,
+        headroom: float = 0.0,
         lanes: int = 8,
         **options: Any,
     ) -> None:
@@ -102,6 +105,7 @@ class AsyncRedisStorage(AsyncStorage):
         )
         self.policy = policy or Policy()
         self.replication = Replication.of(durability)
+        self.headroom = require_headroom(headroom)
         moments = clock_of(clock, self.policy.monotonic, None)
         super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None

@@ -19,6 +19,7 @@ from pyqless.errors import (
     NotReplicated,
     QlessError,
     StoreCorrupted,
+    StoreRefused,
     StoreUnavailable,
 )
 from pyqless.storage.base import Described, logger
@@ -169,6 +170,8 @@ class _Attempt:
         """
         if self._now is None:
             yield from _keep_time(self._storage, self._lane)
+        if self._lane.headroom:
+            yield from self._lane.learn_room()
         foresight = self._lane.take_foresight()
         self._begin(foresight)
         if foresight is None:
@@ -305,6 +308,13 @@ class _Attempt:
 
     def _commit(self) -> Steps[None]:
         lane, writes = self._lane, self.tx.writes
+        if self.tx.grows and lane.room < lane.headroom:
+            raise StoreRefused(
+                f"the store has {max(lane.room, 0):.1%} of its memory left, and the last"
+                f" {lane.headroom:.1%} are for the work that is there",
+                argument="headroom",
+                value=lane.room,
+            )
         if not writes and (self._batches < 2 or not self._guards):
             # what one batch of guarded reads saw needs no confirmation, a snapshot even less
             return

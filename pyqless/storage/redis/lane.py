@@ -35,6 +35,9 @@ FENCE_LIFE = 86400
 #: seconds after which the next transaction puts off its fence's expiry
 _EXTEND_AFTER = 3600.0
 
+#: seconds after which the store is asked anew for its memory
+_ROOM_VALID = 1.0
+
 #: seconds after which a commit that was opened ahead is of no use
 _STALE_AFTER = 60.0
 
@@ -61,6 +64,7 @@ class Lane:
         policy: how long to try to recover.
         metrics: where exchanges and recoveries are counted.
         replication: how many replicas must have each commit.
+        headroom: which part of the store's memory new jobs must leave free.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Lane:
         policy: Policy,
         metrics: Metrics,
         replication: Replication | None = None,
+        headroom: float = 0.0,
     ) -> None:
         self.fence = keys.fence(os.urandom(8).hex())
         self.state = State.CLOSED
@@ -76,8 +81,12 @@ class Lane:
         self.has_answered = False
         self.policy = policy
         self.replication = replication
+        self.headroom = headroom
         #: the connection is new, and the store's clock may be another's
         self.is_new = True
+        #: which part of its memory the store has left, and when it was asked, on the policy's clock
+        self.room = 1.0
+        self._asked_at = -math.inf
         self._metrics = metrics
         #: the number of the last transaction that was sent, and of the last one known to be committed
         self._sent = 0
@@ -238,6 +247,21 @@ class Lane:
         if isinstance(replies[-1], ServerError):
             raise fault_of(replies[-1], "TIME")
         clock.learn(replies[-1], began)
+
+    def learn_room(self) -> Steps[None]:
+        """Ask the store for its memory, once in a while; one that would rather lose keys than refuse has room."""
+        now, leave = self.policy.monotonic(), self.leave()
+        if now - self._asked_at < _ROOM_VALID:
+            return
+        replies = yield from self.exchange(*leave, ("INFO", "memory"))
+        yield from self.require_ok(leave, replies[: len(leave)])
+        self.state, self._asked_at = State.IDLE, now
+        if isinstance(replies[-1], ServerError):
+            raise fault_of(replies[-1], "INFO")
+        said = dict(line.split(":", 1) for line in replies[-1].splitlines() if ":" in line)
+        limit = int(said.get("maxmemory", 0))
+        evicts = said.get("maxmemory_policy") != "noeviction"
+        self.room = 1.0 if evicts or not limit else 1.0 - int(said["used_memory"]) / limit
 
     # -- reading ahead ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from itertools import count, islice
 
 from pyqless.errors import InvalidArgument
 
-__all__ = ["Pauses", "Policy", "Replication"]
+__all__ = ["Pauses", "Policy", "Replication", "require_headroom"]
 
 #: seconds to wait before each further try; at its end it is time to give up
 Pauses = Iterator[float]
@@ -51,6 +51,19 @@ class Replication:
             return cls()
         text = f"durability must be None, 'replicated' or a Replication, not {durability!r}"
         raise InvalidArgument(text, argument="durability", value=durability)
+
+
+def require_headroom(headroom: object) -> float:
+    """
+    A part of the store's memory.
+
+    Raises:
+        InvalidArgument: it is not from 0 up to 1.
+    """
+    if isinstance(headroom, bool) or not isinstance(headroom, int | float) or not 0 <= headroom < 1:
+        text = f"headroom must be a number from 0 up to 1, not {headroom!r}"
+        raise InvalidArgument(text, argument="headroom", value=headroom)
+    return float(headroom)
 
 
 @dataclass(frozen=True, slots=True)

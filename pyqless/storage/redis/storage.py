@@ -20,7 +20,7 @@ from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane, State
-from pyqless.storage.redis.policy import Policy, Replication
+from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
@@ -35,7 +35,9 @@ class _Track:
     """A lane, and the wire that it runs on."""
 
     def __init__(self, storage: RedisStorage) -> None:
-        self.lane = Lane(storage.keys, storage.policy, storage.metrics, storage.replication)
+        self.lane = Lane(
+            storage.keys, storage.policy, storage.metrics, storage.replication, storage.headroom
+        )
         self._pool = storage.pool
         self._wire: Wire | None = None
 
@@ -94,6 +96,8 @@ class RedisStorage(Storage):
         policy: how often a transaction is tried.
         durability: ``replicated``, or a ``Replication``, to have a call report success only once replicas have it;
             else ``NotReplicated`` says that it was carried out here alone.
+        headroom: which part of the store's ``maxmemory`` must be free for new jobs to be taken, 0 to 1. Without
+            it a store fills up to the end, and then (before Redis 7.4) not even completions are possible.
         options: of redis-py's connections, such as ``socket_timeout`` (5 seconds unless given).
     """
 
@@ -106,11 +110,13 @@ class RedisStorage(Storage):
         clock: Clock | Literal["store"] = time.time,
         policy: Policy | None = None,
         durability: Literal["replicated"] | Replication | None = None,
+        headroom: float = 0.0,
         **options: Any,
     ) -> None:
         self.pool = open_pool(url or "", **options) if connection is None else pool_of(connection)
         self.policy = policy or Policy()
         self.replication = Replication.of(durability)
+        self.headroom = require_headroom(headroom)
         moments = clock_of(clock, self.policy.monotonic, self._ask_time)
         super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None
