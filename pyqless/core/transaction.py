@@ -59,6 +59,7 @@ class Transaction:
         "attempt",
         "batched",
         "chance",
+        "grows",
         "keys",
         "memory",
         "now",
@@ -81,6 +82,8 @@ class Transaction:
         self.memory = memory
         #: whether the transition is one of many in this transaction: what is to follow them may then follow once
         self.batched = False
+        #: whether it brings in new work, which a store that is nearly full had better not take
+        self.grows = False
         #: what the next transition will probably read
         self.ahead: Ahead | None = None
         #: staged writes and messages, in order
@@ -176,6 +179,10 @@ class Transaction:
         replies = yield Batch(reads, len(guarded), last=True)
         self._known = dict(zip(reads, replies, strict=True))
         self._guarded = {read[1] for read in guarded}
+
+    def knows(self, read: Command) -> bool:
+        """Whether something was read at the beginning, for several transitions."""
+        return read in self._known
 
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool
@@ -330,6 +337,19 @@ class Transaction:
         """Let go of all that was staged: the transition was only to show what it would do."""
         self.writes.clear()
         self._staged.clear()
+
+    def rewind(self, number: int) -> None:
+        """Let go of all writes and messages but the first so many, as if the others had never been staged."""
+        undone = [write[1] for write in self.writes[number:] if _is_to_key(write)]
+        del self.writes[number:]
+        changed = set()
+        for key in undone:
+            self._staged[key].pop()
+            if self._images.pop(key, None) is not None:
+                changed.add(key)
+        self._staged = {key: writes for key, writes in self._staged.items() if writes}
+        # a reply that has become an image was changed with it
+        self._known = {read: reply for read, reply in self._known.items() if read[1] not in changed}
 
     def publish(self, channel: str, message: str) -> None:
         """Send a message, at the commit."""
