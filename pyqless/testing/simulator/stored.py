@@ -48,12 +48,12 @@ def places(dump: Dump) -> Iterator[str]:
         for member in _members(key, entry["value"]):
             standing.setdefault(member, []).append(key)
     for jid, fields in _jobs(dump).items():
-        places = standing.pop(jid, [])
-        kinds = [_kind(key) for key in places]
-        if len(kinds) != 1 or kinds[0] not in _PLACES[fields["state"]]:
-            yield f"job {jid} is {fields['state']}, and stands in {places}"
-    for jid, places in standing.items():
-        yield f"no job {jid} is there, but it stands in {places}"
+        sets = standing.pop(jid, [])
+        kinds, state = [_kind(key) for key in sets], fields.get("state", "nothing")
+        if len(kinds) != 1 or kinds[0] not in _PLACES.get(state, ()):
+            yield f"job {jid} is {state}, and stands in {sets}"
+    for jid, sets in standing.items():
+        yield f"no job {jid} is there, but it stands in {sets}"
 
 
 def _jobs(dump: Dump) -> dict[str, dict[str, str]]:
@@ -87,7 +87,7 @@ def dependencies(dump: Dump) -> Iterator[str]:
         if jobs.get(other, {}).get("state", "complete") == "complete":
             yield f"job {jid} waits for {other}, which has ended"
     for jid, fields in jobs.items():
-        if fields["state"] == "depends" and not any(jid == waiting for waiting, _ in waits):
+        if fields.get("state") == "depends" and not any(jid == waiting for waiting, _ in waits):
             yield f"job {jid} waits for nobody"
 
 

@@ -29,6 +29,9 @@ def watched(history: History, call: Call, unguarded: Unguarded | None = None) ->
                 attempt.error = error
                 raise
             attempt.end(rendered(attempt, value))
+            if unguarded is not None:
+                # what is read ahead is guarded for itself, and would make up for what is forgotten
+                tx.ahead = None
             if isinstance(value, Continue):
                 return Continue(watch(value.rest, link + 1 if link >= 0 else link - 1))
             if isinstance(value, FollowedBy):

@@ -21,9 +21,12 @@ __all__ = ["COMMANDS", "Words", "Workload", "wanted_by"]
 #: a call without its moment
 Words: TypeAlias = tuple[str, ...]
 
+#: draws a call of a client
+Draw: TypeAlias = "Callable[[random.Random, Client], Words]"
+
 _JIDS: Final = ("a", "b", "c", "d", "e", "f")
 _QUEUES: Final = ("q", "q", "q", "other")
-_GROUPS: Final = ("g", "h")
+_GROUPS: Final = ("g", "g", "h")
 _TAGS: Final = ("red", "blue")
 
 
@@ -50,6 +53,17 @@ def _lock(chance: random.Random, client: Client) -> tuple[str, str]:
     """A job that the client has, or thinks it has, and its queue."""
     held = list(client.held.items())
     return chance.choice(held) if held else (chance.choice(_JIDS), "q")
+
+
+def _of_lock(draw: Draw) -> Draw:
+    """A call for a job that the client has; while it has none, it mostly takes one."""
+
+    def drawn(chance: random.Random, client: Client) -> Words:
+        if not client.held and chance.random() < 0.8:
+            return _pop(chance, client)
+        return draw(chance, client)
+
+    return drawn
 
 
 def _complete(chance: random.Random, client: Client) -> Words:
@@ -82,19 +96,19 @@ def _depends(chance: random.Random, _client: Client) -> Words:
     return "depends", jid, verb, *(["all"] if verb == "off" and chance.random() < 0.2 else others)
 
 
-def _jid(name: str, *rest: str) -> Callable[[random.Random, Client], Words]:
+def _jid(name: str, *rest: str) -> Draw:
     return lambda chance, _client: (name, chance.choice(_JIDS), *rest)
 
 
-def _queue(name: str, *rest: str) -> Callable[[random.Random, Client], Words]:
+def _queue(name: str, *rest: str) -> Draw:
     return lambda chance, _client: (name, chance.choice(_QUEUES), *rest)
 
 
-def _several(name: str) -> Callable[[random.Random, Client], Words]:
+def _several(name: str) -> Draw:
     return lambda chance, _client: (name, *chance.sample(_JIDS, chance.randint(1, 2)))
 
 
-def _fixed(*choices: Words) -> Callable[[random.Random, Client], Words]:
+def _fixed(*choices: Words) -> Draw:
     return lambda chance, _client: chance.choice(choices)
 
 
@@ -115,15 +129,15 @@ def _work(chance: random.Random, client: Client) -> Words:
 
 
 #: how a call of each command is drawn; some are no commands of the core, see ``wanted_by``
-COMMANDS: Final[Mapping[str, Callable[[random.Random, Client], Words]]] = {
+COMMANDS: Final[Mapping[str, Draw]] = {
     "put": _put,
     "put new": _put_new,
     "work": _work,
     "pop": _pop,
-    "complete": _complete,
-    "fail": _fail,
-    "retry": _retry,
-    "heartbeat": _heartbeat,
+    "complete": _of_lock(_complete),
+    "fail": _of_lock(_fail),
+    "retry": _of_lock(_retry),
+    "heartbeat": _of_lock(_heartbeat),
     "depends": _depends,
     "cancel": _several("cancel"),
     "timeout": _several("timeout"),
