@@ -53,8 +53,8 @@ def let_all_go(tx: Transaction, children: Sequence[str], found: Replies, parent:
 
 
 def look(keys: Keys) -> Command:
-    """The read that tells whether jobs are to be let go that somebody has put off."""
-    return ("EXISTS", keys.letting_go)
+    """The read that shows some of the jobs that are to be let go, if there are any; it takes no further right."""
+    return ("LRANGE", keys.letting_go, 0, 0)
 
 
 def put_off(tx: Transaction, children: Sequence[str], parent: str) -> None:
@@ -72,7 +72,7 @@ def let_more_go(tx: Transaction) -> Transition[Continue | None]:
     waits for that, and that does not know of it.
     """
     keys = tx.keys
-    (entries,) = yield from tx.read(("LRANGE", keys.letting_go, 0, 0))
+    (entries,) = yield from tx.read(look(keys))
     if not entries:
         return None
     moment, parent, *children = lua.decode(entries[0])
