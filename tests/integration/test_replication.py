@@ -64,6 +64,17 @@ def test_the_result_comes_with_the_error(one_redis_url: str) -> None:
         assert caught.value.result == ["J"]
 
 
+def test_a_chain_goes_on_to_its_end(one_redis_url: str) -> None:
+    durability = Replication(replicas=1, timeout=0.01)
+    with pyqless.Client(one_redis_url) as client:
+        jids = [client.queues["q"].put("shop.Job", {}) for _ in range(250)]
+    with pyqless.Client(one_redis_url, durability=durability) as client:
+        with pytest.raises(NotReplicated) as caught:
+            client.jobs.cancel(*jids)
+        assert caught.value.result == jids
+        assert len(client.queues["q"]) == 0
+
+
 def test_jobs_are_handed_out_all_the_same(
     one_redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -44,20 +44,27 @@ def carry_out(
         QlessError: what the transition raises, or why it could not be carried out.
     """
     done = yield from _until_done(storage, policy, lane, transition, now)
+    replicas = done.replicas
     while isinstance(done.value, Continue):
         done = yield from _until_done(storage, policy, lane, done.value.rest, done.now)
-    if isinstance(done.value, FollowedBy):
+        replicas = done.replicas if replicas is None else replicas
+    value = done.value
+    if isinstance(value, FollowedBy):
         try:
-            yield from carry_out(storage, policy, lane, done.value.rest, done.now)
+            yield from carry_out(storage, policy, lane, value.rest, done.now)
         except QlessError as fault:
             logger.warning("housekeeping is left to a later call: %s", fault)
-        return done.value.value
-    return done.value
+        value = value.value
+    if replicas is not None:
+        raise _not_replicated(replicas, value)
+    return value
 
 
 class _Done(NamedTuple):
     value: Any
     now: float
+    #: how many replicas have the commit, if these are too few
+    replicas: int | None
 
 
 def _until_done(
@@ -85,7 +92,8 @@ def _until_done(
                 raise
             failure = unavailable
         else:
-            return _done(storage, attempt, value)
+            storage.committed(attempt.tx)
+            return _Done(value, attempt.tx.now, attempt.replicas)
         pauses = policy.pauses(began) if pauses is None else pauses
         seconds = next(pauses, None)
         if seconds is None:
@@ -96,13 +104,6 @@ def _until_done(
     elif isinstance(failure, LinkLost):
         failure = StoreUnavailable(f"the connection keeps breaking: {failure}")
     raise failure
-
-
-def _done(storage: Described, attempt: _Attempt, value: Any) -> _Done:
-    storage.committed(attempt.tx)
-    if attempt.replicas is not None:
-        raise _not_replicated(attempt.replicas, value)
-    return _Done(value, attempt.tx.now)
 
 
 def _keep_time(storage: Described, lane: Lane) -> Steps[None]:
@@ -120,7 +121,7 @@ def _not_replicated(replicas: int, value: Any) -> NotReplicated:
         argument="durability",
         value=known,
     )
-    error.result = value.value if isinstance(value, FollowedBy) else value
+    error.result = value
     return error
 
 

@@ -32,13 +32,13 @@ class Foresight(NamedTuple):
     replies: dict[Command, Any]
 
     @classmethod
-    def of(cls, ahead: Ahead, replies: Sequence[Any]) -> Foresight:
-        """What the replies to a guess are worth."""
+    def of(cls, ahead: Ahead, keys: list[str], replies: Sequence[Any]) -> Foresight:
+        """What the replies to a guess are worth, once its keys are guarded."""
         reads = (*ahead.guarded, *ahead.free)
         if ServerError in map(type, replies):
             # what was refused then may be granted now
             return cls(ahead.topic, [], {})
-        return cls(ahead.topic, cls.keys_of(ahead), dict(zip(reads, replies, strict=True)))
+        return cls(ahead.topic, keys, dict(zip(reads, replies, strict=True)))
 
     @staticmethod
     def keys_of(ahead: Ahead) -> list[str]:
@@ -47,9 +47,9 @@ class Foresight(NamedTuple):
 
     def answers(self, batch: Batch) -> bool:
         """Whether a batch asks for nothing else."""
-        known = self.replies
-        return all(read in known for read in batch.reads) and all(
-            read[1] in self.keys for read in batch.reads[: batch.guarded]
+        reads = batch.reads
+        return self.replies.keys() >= {*reads} and {*self.keys}.issuperset(
+            [read[1] for read in reads[: batch.guarded]]
         )
 
 

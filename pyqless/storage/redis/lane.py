@@ -216,7 +216,8 @@ class Lane:
             if len(fence) > 1:
                 self._extend_at = now + _EXTEND_AFTER
         if ahead is not None and self.state is State.IDLE:
-            yield from self._open(ahead, outcome.after)
+            _, _, *keys = behind[0]
+            yield from self._open(ahead, keys, outcome.after)
         return outcome
 
     def is_replicated(self) -> Steps[int | None]:
@@ -270,14 +271,14 @@ class Lane:
         guard = ("WATCH", self.fence, *Foresight.keys_of(ahead))
         return (guard, *ahead.guarded, *ahead.free, ("MULTI",))
 
-    def _open(self, ahead: Ahead, replies: Sequence[Any]) -> Steps[None]:
+    def _open(self, ahead: Ahead, keys: list[str], replies: Sequence[Any]) -> Steps[None]:
         """Note that the next commit is open; whoever would not have it so is told when it is tried again."""
         if replies[0] != "OK" or replies[-1] != "OK":
             yield from self.close()
             return
         self.state, self._opened_at = State.QUEUEING, self.policy.monotonic()
         if ahead.guarded:
-            self._foresight = Foresight.of(ahead, replies[1:-1])
+            self._foresight = Foresight.of(ahead, keys, replies[1:-1])
 
     def is_open(self) -> bool:
         """Whether a commit without further guards can be sent at once."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import hiredis
@@ -38,6 +39,10 @@ _WITHOUT_NUMBERS = {
 }
 
 
+#: reads with numbers that are sent time and again, of the same few sorted sets
+_REPEATED = {"ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE"}
+
+
 def pack(commands: Iterable[Command]) -> bytes:
     """
     The bytes of some commands.
@@ -46,14 +51,24 @@ def pack(commands: Iterable[Command]) -> bytes:
         InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
     """
     try:
-        return b"".join(
-            [
-                hiredis.pack_command(command if command[0] in _WITHOUT_NUMBERS else _texts(command))
-                for command in commands
-            ]
-        )
+        return b"".join([_packed(command) for command in commands])
     except UnicodeEncodeError:
         return b"".join([hiredis.pack_command(_encoded(command)) for command in commands])
+
+
+def _packed(command: Command) -> bytes:
+    name = command[0]
+    if name in _REPEATED:
+        return _packed_again(command)
+    texts = command if name in _WITHOUT_NUMBERS else _texts(command)
+    packed: bytes = hiredis.pack_command(texts)
+    return packed
+
+
+@lru_cache(maxsize=2048)
+def _packed_again(command: Command) -> bytes:
+    packed: bytes = hiredis.pack_command(_texts(command))
+    return packed
 
 
 def _texts(command: Command) -> Command:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Generator
+from contextlib import suppress
 from typing import Any, Literal, TypeVar, cast
 
 import redis
@@ -126,8 +128,9 @@ class RedisStorage(Storage):
     def _begin(self) -> None:
         """Begin without tracks; those of a parent process are not ours to touch."""
         self._process = os.getpid()
-        #: as many as calls have run at once; the one used last is used next
+        #: as many as calls have run at once
         self._free: deque[_Track] = deque()
+        self._last = threading.local()
 
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
@@ -143,10 +146,23 @@ class RedisStorage(Storage):
             raise StoreUnavailable("the storage is closed")
         if self._process != os.getpid():
             self._begin()
-        try:
-            return self._free.pop()
-        except IndexError:
-            return _Track(self)
+        track = self._own_track()
+        if track is None:
+            try:
+                track = self._free.popleft()
+            except IndexError:
+                track = _Track(self)
+            self._last.track = track
+        return track
+
+    def _own_track(self) -> _Track | None:
+        """The one that this thread used last, which may have read ahead for it, unless it is in use."""
+        track: _Track | None = getattr(self._last, "track", None)
+        with suppress(ValueError):
+            if track is not None:
+                self._free.remove(track)
+                return track
+        return None
 
     def _give_back(self, track: _Track) -> None:
         self._free.append(track)

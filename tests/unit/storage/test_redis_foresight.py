@@ -220,7 +220,7 @@ def test_what_was_not_guessed_meets_conflicts_as_usual(bench: Bench, others: Ben
 
 def test_what_was_read_free_does_not_answer_where_a_guard_is_wanted() -> None:
     guarded, free = ("HGET", "a", "n"), ("HGET", "b", "n")
-    known = Foresight.of(Ahead("topic", (guarded,), (free,)), ["1", "2"])
+    known = Foresight.of(Ahead("topic", (guarded,), (free,)), ["a"], ["1", "2"])
     assert known.answers(Batch((guarded, free), guarded=1))
     assert not known.answers(Batch((guarded, free), guarded=2))
     assert not known.answers(Batch((guarded, ("HGET", "a", "m")), guarded=1))
