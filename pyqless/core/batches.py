@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.core.chaining import followed
 from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Transition
-from pyqless.core.transaction import Stale, Transaction
+from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError
 
 __all__ = ["Outcome", "preload", "together"]
@@ -30,8 +30,6 @@ class _Plan(NamedTuple):
     size: int
     #: whether a call that fails makes all fail
     all_or_nothing: bool
-    #: calls that had staged something when they failed, by number; they are left out when the attempt begins afresh
-    failed: dict[int, QlessError]
 
 
 def together(
@@ -40,6 +38,8 @@ def together(
     """
     One transition of many calls, none of which is a chain that its value depends on.
 
+    Completed jobs that are too old are deleted once, behind the last of them.
+
     Args:
         size: how many go into one transaction; more go into several, one after the other.
         all_or_nothing: let the first error fail them all; then there must be no more than ``size``.
@@ -47,48 +47,41 @@ def together(
     Returns:
         a transition whose value is the list of their outcomes.
     """
-    plan = _Plan(size, all_or_nothing, {})
-    return partial(_link, plan=plan, calls=tuple(enumerate(calls)), done=[], after=[])
+    return partial(_link, plan=_Plan(size, all_or_nothing), calls=tuple(calls), done=[], after=[])
 
 
 def _link(
     tx: Transaction,
     plan: _Plan,
-    calls: tuple[tuple[int, Factory[Any]], ...],
+    calls: tuple[Factory[Any], ...],
     done: list[Outcome],
     after: list[Factory[Any]],
 ) -> Transition[list[Outcome] | Continue | FollowedBy]:
     """Carry out the first of the calls; ``done`` and ``after`` are what those before them gave."""
     part, rest = calls[: plan.size], calls[plan.size :]
     tx.batched = True
-    yield from preload(tx, [call for _, call in part])
-    values = list(done)
-    later = dict.fromkeys(after)
-    for number, call in part:
-        value = yield from _outcome(tx, plan, number, call)
+    yield from preload(tx, part)
+    values, later = list(done), list(after)
+    for call in part:
+        value = yield from _outcome(tx, plan, call)
         if isinstance(value, FollowedBy):
-            later[value.rest] = None
+            later.append(value.rest)
             value = value.value
         values.append(value)
     if rest:
-        return Continue(partial(_link, plan=plan, calls=rest, done=values, after=list(later)))
+        return Continue(partial(_link, plan=plan, calls=rest, done=values, after=later))
     return followed(values, *later)
 
 
-def _outcome(
-    tx: Transaction, plan: _Plan, number: int, call: Factory[Any]
-) -> Transition[Outcome | FollowedBy]:
-    if number in plan.failed:
-        return plan.failed[number]
-    staged = len(tx.writes)
+def _outcome(tx: Transaction, plan: _Plan, call: Factory[Any]) -> Transition[Outcome | FollowedBy]:
+    staged, reported = len(tx.writes), len(tx.reports)
     try:
         return (yield from call(tx))
     except QlessError as fault:
         if plan.all_or_nothing:
             raise
-        if len(tx.writes) > staged:
-            plan.failed[number] = fault
-            raise Stale from fault
+        tx.rewind(staged)
+        del tx.reports[reported:]
         return fault
 
 
@@ -105,7 +98,8 @@ def preload(
     guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
     free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
     free |= dict.fromkeys(also)
-    yield from tx.preload(*guarded, free=[read for read in free if read not in guarded])
+    if guarded or free:
+        yield from tx.preload(*guarded, free=[read for read in free if read not in guarded])
 
 
 def _first_batches(tx: Transaction, calls: Sequence[Factory[Any]]) -> Iterator[Batch]:

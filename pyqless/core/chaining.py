@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
@@ -13,16 +14,26 @@ __all__ = ["followed", "in_turn"]
 T = TypeVar("T")
 
 
-def in_turn(first: Factory[Any], *others: Factory[Any]) -> Factory[Any]:
-    """One chain of several; its value is that of the last."""
+@dataclass(frozen=True, slots=True)
+class _InTurn:
+    """Several chains, one after another; equal to another of the same ones."""
 
-    def begin(tx: Transaction) -> Transition[Any]:
+    chains: tuple[Factory[Any], ...]
+
+    def __call__(self, tx: Transaction) -> Transition[Any]:
+        first, *others = self.chains
         value = yield from first(tx)
         if isinstance(value, Continue):
-            return Continue(in_turn(value.rest, *others))
-        return Continue(in_turn(*others)) if others else value
+            return Continue(_InTurn((value.rest, *others)))
+        return Continue(_InTurn(tuple(others))) if others else value
 
-    return begin
+
+def in_turn(*chains: Factory[Any]) -> Factory[Any]:
+    """One chain of several, of which each is carried out once, however often it is named."""
+    each: dict[Factory[Any], None] = {}
+    for chain in chains:
+        each |= dict.fromkeys(chain.chains if isinstance(chain, _InTurn) else (chain,))
+    return _InTurn(tuple(each))
 
 
 def followed(value: T, *housekeeping: Factory[Any] | None) -> T | FollowedBy:

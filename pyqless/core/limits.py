@@ -44,12 +44,15 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
     names = (setting_of(queue),)
 
     def begin(tx: Transaction) -> Transition[T]:
+        setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
+        if tx.knows(setting):
+            yield from _require_room_in_batch(tx, limit, queue)
+            return (yield from transition(tx))
         steps = transition(tx)
         batch = next(steps)
-        setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
         *replies, texts, waiting = yield batch._replace(reads=(*batch.reads, setting, size))
         raise_first([texts, waiting])
-        allowed = min(limit, Settings(names, texts).number(*names, math.inf))
+        allowed = _allowed(limit, queue, texts)
         _require_room(queue, waiting, allowed)
         value = yield from _resumed(steps, replies)
         if tx.ahead is not None and math.isinf(allowed):
@@ -59,6 +62,20 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
         return value
 
     return begin
+
+
+def _require_room_in_batch(tx: Transaction, limit: float, queue: str) -> Transition[None]:
+    """As for a single call, but those before it in the transaction count."""
+    (texts,) = yield from tx.read(free=(Settings.read(tx.keys, (setting_of(queue),)),))
+    allowed = _allowed(limit, queue, texts)
+    if math.isfinite(allowed):
+        (waiting,) = yield from tx.read(free=(("ZCARD", tx.keys.work(queue)),))
+        _require_room(queue, waiting, allowed)
+
+
+def _allowed(limit: float, queue: str, texts: list[str | None]) -> float:
+    names = (setting_of(queue),)
+    return min(limit, Settings(names, texts).number(*names, math.inf))
 
 
 def _require_room(queue: str, waiting: int, limit: float) -> None:

@@ -13,8 +13,9 @@ which keeps them fast, and a call means the same after Hypothesis has taken away
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -23,7 +24,21 @@ from pyqless.conformance import Call
 from pyqless.core.commands import COMMANDS
 from tests.property.store import Store
 
-__all__ = ["START", "calls", "first_settings", "repertoires", "runs_of_times", "times_taken"]
+__all__ = [
+    "START",
+    "Damage",
+    "Turn",
+    "batches",
+    "bounded_reads",
+    "calls",
+    "damages",
+    "first_settings",
+    "repertoires",
+    "runs_of_times",
+    "times_taken",
+    "turns",
+    "writes",
+]
 
 T = TypeVar("T")
 
@@ -321,6 +336,31 @@ NEEDS: Final[dict[str, Callable[[Store], Any]]] = {
 }
 
 
+class Turn(NamedTuple):
+    """The end of one job, and the beginning of the next."""
+
+    #: a ``complete``
+    call: Call
+    #: the queue that the next job is taken from
+    source: str
+
+
+class Damage(NamedTuple):
+    """What a job comes to hold in a field; the whole job is gone if there is none."""
+
+    jid: str
+    field: str | None
+    text: str = ""
+
+
+DAMAGES: Final[tuple[tuple[str | None, str], ...]] = (
+    (None, ""),
+    ("time", "soon"),
+    ("tags", "{"),
+    ("remaining", "many"),
+)
+
+
 @st.composite
 def repertoires(draw: DrawFn) -> tuple[str, ...]:
     """The commands of one run; mostly a few, so that runs go deep."""
@@ -360,6 +400,37 @@ def calls(draw: DrawFn) -> Call | None:
     return _mangled(draw, call) if draw(MISTAKES) else call
 
 
+@st.composite
+def batches(draw: DrawFn, repertoire: Sequence[str]) -> list[Call]:
+    """Some calls of one moment, for the store of the machine that draws them."""
+    machine: Any = draw(st.runner())
+    names = _likely(repertoire, machine.store)
+    moment = _moment(machine.now + draw(ELAPSED))
+    chosen = draw(st.lists(st.integers(0, len(names) - 1), max_size=6))
+    return [
+        (names[number], moment, *said(draw(ARGUMENTS[names[number]]), machine.store))
+        for number in chosen
+    ]
+
+
+@st.composite
+def turns(draw: DrawFn) -> Turn:
+    """The end of a job, and where its worker takes the next from, mostly from the same queue."""
+    machine: Any = draw(st.runner())
+    moment = _moment(machine.now + draw(ELAPSED))
+    call = ("complete", moment, *said(draw(ARGUMENTS["complete"]), machine.store))
+    (source,) = said(draw(rarely(QUEUES, st.just("q1"), of=3)), machine.store)
+    return Turn(call, draw(st.sampled_from((call[4], call[4], source))))
+
+
+@st.composite
+def damages(draw: DrawFn) -> Damage:
+    """Something that no rule does to a job."""
+    machine: Any = draw(st.runner())
+    (jid,) = said(draw(EXISTING), machine.store)
+    return Damage(jid, *draw(st.sampled_from(DAMAGES)))
+
+
 def _likely(repertoire: Sequence[str], store: Store) -> list[str]:
     """The commands that can do something now, each as often as it is likely."""
     return [
@@ -386,6 +457,63 @@ def _mangled(draw: DrawFn, call: Call) -> Call:
             return (call[0], draw(MOMENTS), *call[2:])
         case _:
             return (*call[:place], draw(JUNK), *call[place + 1 :])
+
+
+# -- reads and writes of a store ------------------------------------------------------------------
+
+#: one of them is no UTF-8
+MEMBERS = st.sampled_from(("a", "b", "c", "é", "\udcff"))
+SCORES = st.sampled_from((-math.inf, -1.0, 0.0, 0.5, 2.0, math.inf))
+RANKS = st.integers(-2, 4)
+NUMBERS = st.sampled_from(("1", "2", "7"))
+
+
+def _named(*names: str) -> SearchStrategy[str]:
+    return st.sampled_from(names)
+
+
+WRITES = st.one_of(
+    st.tuples(_named("HSET"), _named("h"), MEMBERS, NUMBERS),
+    st.tuples(_named("HSET"), _named("h"), MEMBERS, NUMBERS, MEMBERS, NUMBERS),
+    st.tuples(_named("HDEL"), _named("h"), MEMBERS, MEMBERS),
+    st.tuples(_named("HINCRBY"), _named("h"), MEMBERS, st.integers(-2, 2)),
+    st.tuples(_named("ZADD"), _named("z"), SCORES, MEMBERS),
+    st.tuples(_named("ZREM"), _named("z"), MEMBERS),
+    st.tuples(_named("ZREM"), _named("z"), MEMBERS, MEMBERS),
+)
+RARE_WRITES = st.one_of(
+    st.tuples(_named("ZADD"), _named("z"), _named("NX", "XX"), SCORES, MEMBERS),
+    st.tuples(_named("ZREMRANGEBYSCORE"), _named("z"), SCORES, SCORES),
+    st.tuples(_named("DEL"), _named("h", "z")),
+)
+
+
+def writes() -> SearchStrategy[list[tuple[Any, ...]]]:
+    """Writes to a hash ``h`` and a sorted set ``z``."""
+    return st.lists(rarely(RARE_WRITES, WRITES, of=12), max_size=8)
+
+
+_RANKED = st.tuples(_named("ZRANGE", "ZREVRANGE"), _named("z"))
+_SCORED = st.tuples(_named("ZRANGEBYSCORE"), _named("z"), SCORES)
+_WITH_SCORES = st.just(("WITHSCORES",))
+_LIMIT = st.tuples(_named("LIMIT"), st.integers(0, 1), RANKS)
+#: a read in parts
+BOUNDED_READS = st.one_of(
+    st.tuples(st.tuples(_named("HGET"), _named("h"), MEMBERS)),
+    st.tuples(st.tuples(_named("HMGET"), _named("h"), MEMBERS, MEMBERS)),
+    st.tuples(st.tuples(_named("ZSCORE"), _named("z"), MEMBERS)),
+    st.tuples(st.tuples(_named("ZCARD"), _named("z"))),
+    st.tuples(st.tuples(_named("ZCOUNT"), _named("z"), SCORES, SCORES)),
+    st.tuples(_RANKED, st.tuples(st.just(0), RANKS), _WITH_SCORES),
+    st.tuples(_RANKED, st.tuples(RANKS, RANKS), st.just(()) | _WITH_SCORES),
+    st.tuples(_SCORED, st.just(("+inf",)), _WITH_SCORES, st.just(()) | _LIMIT),
+    st.tuples(_SCORED, st.tuples(SCORES), st.just(()) | _WITH_SCORES, st.just(()) | _LIMIT),
+)
+
+
+def bounded_reads() -> SearchStrategy[tuple[Any, ...]]:
+    """Reads of a hash ``h`` or a sorted set ``z`` that show a part of it, odd ones among them."""
+    return BOUNDED_READS.map(lambda parts: tuple(word for part in parts for word in part))
 
 
 # -- statistics -----------------------------------------------------------------------------------

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import pytest
 
 from pyqless.conformance import Target
+from pyqless.core.batches import together
 from pyqless.core.effects import Batch
 from pyqless.core.keys import Keys
 from pyqless.core.limits import setting_of, within
-from pyqless.core.putting import JobSpec, put
+from pyqless.core.putting import JobSpec, put, put_new
 from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidSetting, QueueFull, StoreCorrupted
 
@@ -105,3 +107,32 @@ def test_a_limit_costs_no_round_trip_and_no_guard() -> None:
         ("ZCARD", "ql:q:q-work"),
     )
     assert (limited.guarded, limited.last) == (bare.guarded, bare.last)
+
+
+# -- of a batch -------------------------------------------------------------------------------
+
+
+def batch(core: Target, *jids: str, limit: float = math.inf) -> list[Any]:
+    calls = [
+        within(limit, "q", partial(put_new, worker="w", queue="q", jid=jid, spec=SPEC))
+        for jid in jids
+    ]
+    outcomes = core._storage.run(together(calls, size=100), 100)
+    return [each.value if isinstance(each, QueueFull) else each for each in outcomes]
+
+
+def test_those_before_a_call_in_its_batch_count(core: Target) -> None:
+    attempt(core, "a")
+    assert batch(core, "b", "c", "d", "e", limit=3) == ["b", "c", 3, 3]
+    assert batch(core, "f", limit=4) == ["f"]
+
+
+def test_the_setting_counts_for_each_of_a_batch(core: Target) -> None:
+    limit_to(core, "2")
+    assert batch(core, "a", "b", "c") == ["a", "b", 2]
+    limit_to(core, "many")
+    assert [type(outcome) for outcome in batch(core, "d", "e")] == [InvalidSetting] * 2
+
+
+def test_a_batch_without_a_limit_is_not_held_up(core: Target) -> None:
+    assert batch(core, "a", "b", "c") == ["a", "b", "c"]

@@ -360,6 +360,71 @@ def test_a_channel_that_has_the_name_of_a_key(tx: Transaction, keyspace: Keyspac
     ]
 
 
+# -- what was read for several ------------------------------------------------------------------
+
+
+def test_what_was_read_at_the_beginning_is_known(tx: Transaction, keyspace: Keyspace) -> None:
+    guarded, free = ("HGETALL", "h"), ("ZCARD", "z")
+    _, (batch,) = drive(nothing(tx.preload(guarded, free=[free])), keyspace)
+    assert batch == Batch((guarded, free), 1, last=True)
+    assert [tx.knows(read) for read in (guarded, free, ("SCARD", "s"))] == [True, True, False]
+    assert drive(tx.read(guarded, free=[free]), keyspace) == ([{"a": "1", "b": "2"}, 3], [])
+
+
+def test_what_was_read_without_a_guard_is_read_again_with_one(
+    tx: Transaction, keyspace: Keyspace
+) -> None:
+    drive(nothing(tx.preload(("HGETALL", "h"), free=[("ZCARD", "z")])), keyspace)
+    replies, (batch,) = drive(tx.read(("ZCARD", "z"), free=[("HGETALL", "h")]), keyspace)
+    assert replies == [3, {"a": "1", "b": "2"}]
+    assert batch == Batch((("ZCARD", "z"),), 1)
+
+
+def nothing(preloading: Generator[Batch, Replies, None]) -> Generator[Batch, Replies, Replies]:
+    yield from preloading
+    return []
+
+
+# -- taking back --------------------------------------------------------------------------------
+
+
+@given(
+    kept=st.lists(ANY_WRITE, max_size=6),
+    undone=st.lists(ANY_WRITE, max_size=6),
+    reads=st.lists(st.sampled_from(READS), min_size=1, max_size=4),
+    known=st.booleans(),
+)
+def test_what_is_taken_back_was_never_there(
+    kept: list[Command], undone: list[Command], reads: list[Command], *, known: bool
+) -> None:
+    keyspace, tx = filled(), Transaction(100.0, Keys())
+    if known:
+        drive(nothing(tx.preload(*reads)), keyspace)
+    stage(tx, kept)
+    read(tx, keyspace, *reads)
+    number = len(tx.writes)
+    stage(tx, undone)
+    read(tx, keyspace, *reads)
+    tx.rewind(number)
+    committed = filled()
+    apply(committed, kept)
+    assert tx.writes == kept
+    assert read(tx, keyspace, *reads) == [committed.read(command) for command in reads]
+    by_images = filled()
+    apply(by_images, tx.blind)
+    for key, image in tx.changed.items():
+        by_images.replace(key, image)
+    assert contents(by_images) == contents(committed)
+
+
+def stage(tx: Transaction, writes: list[Command]) -> None:
+    for write in writes:
+        if write[0] == "PUBLISH":
+            tx.publish(*write[1:])
+        else:
+            tx._stage(write)
+
+
 # -- keys of another type -----------------------------------------------------------------------
 
 
