@@ -64,6 +64,15 @@ def test_runs_are_about_something() -> None:
     assert any(call.end is None for call in calls), "somebody is killed in the middle of a call"
 
 
+def test_the_stores_clock_counts_where_it_is_asked_to() -> None:
+    scenario = Scenario(faults=Faults(jump=0.5, cut=0.02, lost_reply=0.05), store_clock=True)
+    for seed in range(50):
+        run = simulate(seed, scenario)
+        assert not run.faults
+        attempts = [each for call in run.history.calls for each in call.attempts if each.link == 0]
+        assert max(abs(each.tx.now - each.moment) for each in attempts) < 1
+
+
 def test_a_seed_gives_the_same_run_everywhere() -> None:
     """Also where sets are in another order."""
     outputs = {

@@ -77,7 +77,9 @@ def _told_the_truth(history: History, call: Call) -> Iterator[str]:
     last = {attempt.link: attempt for attempt in call.attempts}
     links = [last[link] for link in sorted(last) if link >= 0]
     if not links:
-        yield f"nothing was tried: {call}"
+        if not isinstance(call.error, StorageError):
+            yield f"nothing was tried: {call}"
+        return
     for attempt in links if call.error is None else links[:-1]:
         if attempt.writes and not attempt.commits:
             yield f"acknowledged, but not carried out: {call}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.base import Described
+from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.policy import Policy
@@ -20,6 +21,9 @@ from pyqless.testing.simulator.network import Faults, Link
 from pyqless.testing.simulator.scheduler import Scheduler
 from pyqless.testing.simulator.watching import Unguarded, watched
 from pyqless.testing.simulator.workload import Words, wanted_by
+
+if TYPE_CHECKING:
+    from pyqless.testing.simulator.simulation import Scenario
 
 __all__ = ["START", "Client", "World"]
 
@@ -37,6 +41,7 @@ class World(Protocol):
     history: History
     faults: Faults
     unguarded: Unguarded | None
+    scenario: Scenario
 
     def connect(self, previous: Link | None) -> Link | None:
         """Open a connection in the place of the previous one; None where the store cannot be reached."""
@@ -72,12 +77,14 @@ class Client:
         self._words = words
         self._successor = successor
         self._skew = self._scheduler.chance.uniform(-_SKEW, _SKEW) if world.faults.jump else 0.0
-        self._store = Described("simulated://", "ql", self.clock)
+        monotonic = self._time
+        clock = StoreClock(monotonic, None) if world.scenario.store_clock else self.clock
+        self._store = Described("simulated://", "ql", clock)
         self._policy = Policy(
             deadline=60.0,
             base=0.05,
             cap=1.0,
-            monotonic=lambda: self._scheduler.now,
+            monotonic=monotonic,
             chance=self._scheduler.chance.random,
         )
         self._lane = Lane(Keys(), self._policy, self._store.metrics)
@@ -91,6 +98,9 @@ class Client:
     def clock(self) -> float:
         """What time the client takes it for, Unix time in seconds."""
         return round(START + self._scheduler.now + self._skew, 3)
+
+    def _time(self) -> float:
+        return self._scheduler.now
 
     def begin(self) -> None:
         """Make the next call, if there is one."""
@@ -150,7 +160,8 @@ class Client:
 
     def _exchange(self, commands: tuple[Any, ...]) -> None:
         assert self._link is not None and self._call is not None  # noqa: S101, PT018 - a driver's fault
-        self._link.exchange(commands, self._call.attempts[-1], self._send)
+        attempts = self._call.attempts
+        self._link.exchange(commands, attempts[-1] if attempts else None, self._send)
         if self._scheduler.happens(self._world.faults.crash / 2):
             self.die()
 

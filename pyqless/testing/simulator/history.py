@@ -33,6 +33,8 @@ class Attempt:
     tx: Transaction
     #: how many events there had been when it began
     begin: int
+    #: when it began, Unix time in seconds, whatever the client took it for
+    moment: float
     #: which transaction of a chain it is for; housekeeping behind the reply has negative numbers
     link: int
     #: what it read that may be stale: for each batch its reads, and replies by position
@@ -130,7 +132,7 @@ class History:
     All that happened in a run.
 
     Args:
-        time: what time it is, in seconds.
+        time: what time it is, Unix time in seconds.
     """
 
     def __init__(self, time: Callable[[], float]) -> None:
@@ -177,7 +179,7 @@ class History:
 
     def attempt(self, call: Call, factory: Factory[Any], tx: Transaction, link: int) -> Attempt:
         """Note that an attempt at one of its transactions begins."""
-        attempt = Attempt(call, factory, tx, len(self.events), link)
+        attempt = Attempt(call, factory, tx, len(self.events), self._time(), link)
         call.attempts.append(attempt)
         return attempt
 

@@ -46,7 +46,7 @@ class Server:
     One store.
 
     Args:
-        time: what time it is, in seconds.
+        time: what time it is, Unix time in seconds.
         observer: is told of every write.
         refuses: says why a command is refused, such as ``OOM ...``, or None.
     """

@@ -11,7 +11,7 @@ from itertools import count
 from typing import NamedTuple
 
 from pyqless.testing.simulator.checks import faults_of
-from pyqless.testing.simulator.clients import Client
+from pyqless.testing.simulator.clients import START, Client
 from pyqless.testing.simulator.history import History
 from pyqless.testing.simulator.network import Faults, Link
 from pyqless.testing.simulator.scheduler import Scheduler
@@ -53,6 +53,8 @@ class Scenario:
     #: calls that are made before the clients begin, while nothing goes wrong
     given: tuple[Words, ...] = ()
     faults: Faults = field(default_factory=Faults)
+    #: whether the store's clock counts, and not the clients'
+    store_clock: bool = False
     #: whether jobs may have the jids of runs of recurring jobs, and be written over
     overwrites: bool = False
 
@@ -66,6 +68,7 @@ class Scenario:
             clients=chance.randint(2, 4),
             weights=_WEIGHTS | dict.fromkeys(chosen, 2),
             given=tuple(_settings(chance)),
+            store_clock=chance.random() < 0.3,
             faults=replace(Faults(), **{name: _PROBABILITIES[name] for name in likely}),
         )
 
@@ -127,11 +130,15 @@ class _World:
         self.scenario = scenario or Scenario.drawn(self.scheduler.chance)
         self.faults = Faults()
         self.unguarded = unguarded
-        self.history = History(lambda: self.scheduler.now)
-        self.server = Server(lambda: self.scheduler.now, self.history, self._refusal)
+        self.history = History(self._time)
+        self.server = Server(self._time, self.history, self._refusal)
         self._link = link
         self._names = (f"w{number}" for number in count(1))
         self._down_until = 0.0
+
+    def _time(self) -> float:
+        """What time it is, Unix time in seconds."""
+        return START + self.scheduler.now
 
     def run(self) -> None:
         """Make the calls that are given, then let the clients loose."""
