@@ -9,23 +9,37 @@ the job, the next pop, or the janitor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from pyqless.core import lua
 from pyqless.core.dependencies import let_go
-from pyqless.core.effects import Command, Continue, Replies, Transition
+from pyqless.core.effects import Command, Continue, Factory, Replies, Transition
 from pyqless.core.keys import Keys
 from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction, raise_first
 from pyqless.core.waking import announced
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["MANY", "let_all_go", "let_more_go", "look", "put_off", "reads", "take_up"]
+__all__ = [
+    "MANY",
+    "let_all_go",
+    "let_more_go",
+    "look",
+    "put_off",
+    "reads",
+    "take_up",
+    "take_up_some",
+]
 
 #: how many jobs a transaction lets go; each takes two guards
 MANY: Final = 100
+
+#: how many transactions a pop spends on what others have left undone; its caller is waiting
+FEW: Final = 10
 
 
 def reads(keys: Keys, children: Sequence[str]) -> list[Command]:
@@ -111,12 +125,22 @@ def _as_of(tx: Transaction, moment: float) -> Iterator[None]:
         tx.now = now
 
 
-def _take_up(tx: Transaction) -> Transition[Continue | None]:
+def take_up(links: float = math.inf) -> Factory[None]:
+    """
+    As ``let_more_go``, of jobs that others have completed; a conflict shows that somebody sees to them already.
+
+    Args:
+        links: how many transactions it may take; what is left then is left to others.
+    """
+    return announced(partial(_take_up, links=links))
+
+
+def _take_up(tx: Transaction, links: float) -> Transition[Any]:
     if tx.attempt:
         return None
     value = yield from let_more_go(tx)
-    return value and Continue(_take_up)
+    return Continue(partial(_take_up, links=links - 1)) if value and links > 1 else None
 
 
-#: as ``let_more_go``, of jobs that others have completed: a conflict shows that somebody sees to them already
-take_up: Final = announced(_take_up)
+#: as a pop does it
+take_up_some: Final = take_up(FEW)

@@ -67,7 +67,7 @@ def pop(
         completion(tx, handed[0].job.jid, queue)
     jobs = [candidate.view() for candidate in handed]
     rest = sampler.housekeeping()
-    return followed(jobs, letting_go.take_up if owed else None, rest if jobs else None)
+    return followed(jobs, letting_go.take_up_some if owed else None, rest if jobs else None)
 
 
 def _pop_again(

@@ -200,7 +200,7 @@ def _take(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
         return _then(course, _take)
     if course.obstructed and not course.handed:
         return _then(_Course(course.queue, course.worker, course.wanted, course.wanted), _take_back)
-    owed = letting_go.take_up if link.owed else None
+    owed = letting_go.take_up_some if link.owed else None
     return followed(list(course.handed), owed, sampler.housekeeping() if taken else None)
 
 

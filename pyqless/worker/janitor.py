@@ -167,7 +167,7 @@ class Janitor:
     def _finish(self, _: Report) -> None:
         """Do what others have put off; that is no litter, and so not reported."""
         if not self._dry:
-            self._storage.run(letting_go.take_up)
+            self._storage.run(letting_go.take_up())
             self._storage.run(statistics.fold)
 
     def _clean_dependencies(self, report: Report) -> None:

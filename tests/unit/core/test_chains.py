@@ -150,7 +150,7 @@ def test_damaged_sets_are_passed_over(core: Target) -> None:
 
 def test_who_meets_a_conflict_leaves_it_to_others(core: Target) -> None:
     def after_a_conflict(tx: Transaction) -> Transition[Any]:
-        return (yield from letting_go.take_up(Transaction(tx.now, tx.keys, 1)))
+        return (yield from letting_go.take_up()(Transaction(tx.now, tx.keys, 1)))
 
     put(core, "J")
     do(core, "pop 110 q w 1")
@@ -160,13 +160,25 @@ def test_who_meets_a_conflict_leaves_it_to_others(core: Target) -> None:
     assert len(owed(core)) == 1
 
 
+def test_a_pop_does_not_spend_its_callers_time_on_all_of_it(core: Target) -> None:
+    put(core, "J")
+    do(core, "pop 110 q w 1")
+    wait_for(core, "J", *(f"c{number}" for number in range(30)))
+    next(made(core._storage, "complete 300 J w q {}"))
+    assert len(owed(core)) == 14
+    assert popped(core, "pop 400 nothing v 1") == []
+    assert len(owed(core)) == 4
+    assert popped(core, "pop 400 nothing v 1") == []
+    assert owed(core) == []
+
+
 def test_who_waits_for_jobs_is_told(core: Target) -> None:
     put(core, "J")
     do(core, "pop 110 q w 1")
     wait_for(core, "J", "a", "b", "c", "d", "e")
     next(made(core._storage, "complete 300 J w q {}"))
     with core._storage.subscribe(Keys().wake("*")) as ear:
-        core._storage.run(letting_go.take_up)
+        core._storage.run(letting_go.take_up())
         assert ear.drain() == [("ql:py:wake:q", "")] * 2
 
 
