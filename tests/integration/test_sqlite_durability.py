@@ -8,7 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -248,6 +248,43 @@ def test_threads_share_their_waits_for_the_disk(path: Path, disk: Disk) -> None:
         for each in (first, *others):
             each.result(60)
         assert disk.flushes - before == 2
+
+
+def test_who_was_waited_for_does_not_wait_for_those_that_came_later(path: Path, disk: Disk) -> None:
+    begun, go = [threading.Event() for _ in range(3)], [threading.Event() for _ in range(3)]
+    turns = iter(range(3))
+
+    def wait() -> None:
+        turn = next(turns)
+        begun[turn].set()
+        assert go[turn].wait(60)
+
+    with open_storage(url_of(path, timeout=60)) as storage, ThreadPoolExecutor(6) as pool:
+        storage.flush()
+        disk.before = wait
+
+        def committed(*jids: str) -> list[Future[None]]:
+            futures = [pool.submit(put, storage, jid) for jid in jids]
+            while len(call(storage, "multiget", NOW, *jids)) < len(jids):
+                pass
+            return futures
+
+        try:
+            (first,) = committed("first")
+            assert begun[0].wait(60)
+            shared = committed("a", "b", "c", "d")
+            go[0].set()
+            assert begun[1].wait(60)
+            (late,) = committed("late")
+            go[1].set()
+            assert begun[2].wait(60)
+            for each in (first, *shared):
+                each.result(60)
+            assert not late.done()
+        finally:
+            for gate in go:
+                gate.set()
+        late.result(60)
 
 
 def test_a_disk_that_fails_is_said(path: Path, disk: Disk) -> None:

@@ -60,14 +60,19 @@ def _flush_directory(path: Path) -> None:
 
 
 class Log:
-    """The log of one storage: its threads share their waits for the disk."""
+    """
+    The log of one storage: its threads share their waits for the disk.
+
+    One waits, and then all go on that it has waited for, while one of those that came later waits next.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._lock = threading.Lock()
-        #: the number of the last commit, of the last one known to be on the disk, and of the last one in doubt
+        self._news = threading.Condition()
+        self._is_flushing = False
+        #: the number of the last commit, of the last one that has been waited for, and of the last one in doubt
         self._committed = 0
-        self._flushed = 0
+        self._settled = 0
         self._doubtful = 0
         self._reason: OSError | None = None
 
@@ -86,16 +91,27 @@ class Log:
         Raises:
             OutcomeUnknown: the disk failed.
         """
-        with self._lock:
-            if commit > max(self._flushed, self._doubtful):
+        leads = False
+        try:
+            with self._news:
+                while self._is_flushing and commit > self._settled:
+                    self._news.wait()
+                if commit > self._settled:
+                    leads = self._is_flushing = True
+            if leads:
                 self._flush(file)
-            # a disk that has failed once says so once, whoever else waits for the same pages
-            if commit <= self._doubtful:
-                raise OutcomeUnknown(
-                    f"{self._path}: the disk failed, so a power cut may undo the commit: {self._reason}",
-                    argument="path",
-                    value=self._path,
-                )
+        finally:
+            if leads:
+                with self._news:
+                    self._is_flushing = False
+                    self._news.notify_all()
+        # a disk that has failed once says so once, whoever else waits for the same pages
+        if commit <= self._doubtful:
+            raise OutcomeUnknown(
+                f"{self._path}: the disk failed, so a power cut may undo the commit: {self._reason}",
+                argument="path",
+                value=self._path,
+            )
 
     def _flush(self, file: LogFile) -> None:
         latest = self._committed
@@ -103,5 +119,4 @@ class Log:
             file.flush()
         except OSError as error:
             self._doubtful, self._reason = latest, error
-        else:
-            self._flushed = latest
+        self._settled = latest
