@@ -22,7 +22,7 @@ _NOTE: Final = "This page is made of docstrings: `python -m tests.api_reference`
 #: how long a signature may be on one line, characters
 _WIDTH: Final = 100
 
-_FIELD: Final = re.compile(r"    (\w+)(?:: ([^=]+?))?(?: = (.*))?")
+_FIELD: Final = re.compile(r"    ([^\W_]\w*)(?:: ([^=]+?))?(?: = (.*))?")
 
 _SECTIONS: Final = ("Args", "Attributes", "Returns", "Raises", "Warns")
 
@@ -130,7 +130,7 @@ def _fields(owner: Any) -> Iterator[str]:
     for line in inspect.getsource(owner).splitlines():
         if line.startswith("    #: "):
             comment.append(line.removeprefix("    #: "))
-        elif found := _FIELD.fullmatch(line):
+        elif (found := _FIELD.fullmatch(line)) and (found[2] or is_enumeration):
             name, kind, value = found.groups()
             told = f": {_inline(' '.join(comment))}" if comment else ""
             yield f"- `{name}` (`{value if is_enumeration else kind}`){told}"

@@ -30,6 +30,8 @@ async def walk(client: AsyncClient, steps: Walk) -> AsyncIterator[AsyncJob]:
 class AsyncJob(AsyncWork, AsyncMarks):
     """As ``Job``."""
 
+    __slots__ = ()
+
     @classmethod
     async def build(
         cls,

@@ -17,6 +17,8 @@ __all__ = ["AsyncMarks"]
 class AsyncMarks(JobView["AsyncClient"]):
     """As ``Marks``."""
 
+    __slots__ = ()
+
     client: AsyncClient
 
     async def tag(self, *tags: str) -> list[str]:

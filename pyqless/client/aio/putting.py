@@ -18,6 +18,8 @@ __all__ = ["AsyncPuts"]
 class AsyncPuts:
     """As ``Puts``."""
 
+    __slots__ = ()
+
     client: AsyncClient
     name: str
 

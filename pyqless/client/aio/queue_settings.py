@@ -17,6 +17,8 @@ __all__ = ["AsyncQueueSettings"]
 class AsyncQueueSettings(QueueView["AsyncClient"]):
     """As ``QueueSettings``, by methods."""
 
+    __slots__ = ()
+
     client: AsyncClient
 
     async def get_heartbeat(self) -> float | None:

@@ -44,6 +44,8 @@ class AsyncQueues(Part):
 class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncSweeps):
     """As ``Queue``."""
 
+    __slots__ = ()
+
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload

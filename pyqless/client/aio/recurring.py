@@ -33,6 +33,8 @@ class AsyncRecurringJobs(Part):
 class AsyncRecurringJob(RecurringJobView["AsyncClient"]):
     """As ``RecurringJob``; its settings are changed by ``update``."""
 
+    __slots__ = ()
+
     async def update(
         self,
         *,

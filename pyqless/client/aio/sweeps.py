@@ -20,6 +20,8 @@ __all__ = ["AsyncSweeps"]
 class AsyncSweeps:
     """As ``Sweeps``."""
 
+    __slots__ = ()
+
     client: AsyncClient
     name: str
 

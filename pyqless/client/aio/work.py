@@ -18,6 +18,8 @@ __all__ = ["AsyncWork"]
 class AsyncWork(JobView["AsyncClient"]):
     """As ``Work``."""
 
+    __slots__ = ()
+
     client: AsyncClient
 
     async def complete(

@@ -30,6 +30,8 @@ def walk(client: Client, steps: Walk) -> Iterator[Job]:
 class Job(Work, Marks):
     """A job, to work on and to look at."""
 
+    __slots__ = ()
+
     @classmethod
     def build(
         cls,

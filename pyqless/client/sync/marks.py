@@ -17,6 +17,8 @@ __all__ = ["Marks"]
 class Marks(JobView["Client"]):
     """What can be written on a job."""
 
+    __slots__ = ()
+
     client: Client
 
     def tag(self, *tags: str) -> list[str]:

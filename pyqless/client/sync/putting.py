@@ -18,6 +18,8 @@ __all__ = ["Puts"]
 class Puts:
     """What puts jobs into a queue."""
 
+    __slots__ = ()
+
     client: Client
     name: str
 

@@ -17,6 +17,8 @@ __all__ = ["QueueSettings"]
 class QueueSettings(QueueView["Client"]):
     """What is set for a queue; assigned it counts for all clients of the storage, deleted it is usual again."""
 
+    __slots__ = ()
+
     client: Client
 
     @property

@@ -52,6 +52,8 @@ class Queue(QueueSettings, Puts, Sweeps):
         name: of the queue.
     """
 
+    __slots__ = ()
+
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload

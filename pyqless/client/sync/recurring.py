@@ -38,6 +38,8 @@ class RecurringJob(RecurringJobView["Client"]):
     Its settings can be assigned: ``job.interval = 60`` is ``job.update(interval=60)``.
     """
 
+    __slots__ = ()
+
     def update(
         self,
         *,

@@ -24,6 +24,8 @@ class Sweeps:
     It does so in transactions of some 50 jobs, each right by itself; what comes in meanwhile may be met or not.
     """
 
+    __slots__ = ()
+
     client: Client
     name: str
 

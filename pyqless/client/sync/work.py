@@ -18,6 +18,8 @@ __all__ = ["Work"]
 class Work(JobView["Client"]):
     """What a job lets its worker do."""
 
+    __slots__ = ()
+
     client: Client
 
     def complete(

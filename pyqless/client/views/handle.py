@@ -28,6 +28,8 @@ class Handle(Generic[C]):
     Every property raises ``CorruptedJob`` where the store holds something that makes no sense.
     """
 
+    __slots__ = ("_data", "_fields", "client")
+
     def __init__(self, client: C) -> None:
         self.client = client
 

@@ -25,6 +25,8 @@ class JobView(Handle[C]):
     the rest, and what others do, shows after ``refresh``.
     """
 
+    __slots__ = ("_acting_worker", "_seen", "_tracked")
+
     def __init__(self, client: C, seen: models.Job, acting_worker: str | None = None) -> None:
         super().__init__(client)
         self._acting_worker = acting_worker

@@ -33,6 +33,8 @@ class QueueView(Generic[C]):
         name: of the queue.
     """
 
+    __slots__ = ("client", "name")
+
     def __init__(self, client: C, name: str) -> None:
         self.client = client
         self.name = name

@@ -18,6 +18,8 @@ C = TypeVar("C", bound=Caller[Any])
 class RecurringJobView(Handle[C]):
     """A recurring job as it was last seen; its own calls keep its settings current."""
 
+    __slots__ = ()
+
     def __init__(self, client: C, seen: models.RecurringJob) -> None:
         super().__init__(client)
         self._show(seen)

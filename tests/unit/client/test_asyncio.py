@@ -209,3 +209,27 @@ async def test_settings_workers_and_tags(eve: AsyncClient) -> None:
     assert [counts.name async for counts in eve.workers] == ["eve"]
     await eve.workers.deregister("eve")
     assert await eve.workers.counts() == []
+
+
+# -- what would be assigned in vain -----------------------------------------------------------
+
+
+async def test_what_cannot_be_assigned_says_so(client: Client, eve: AsyncClient) -> None:
+    blocking = client.queues["mail"]
+    blocking.put("Send", jid="j")
+    blocking.recur("Send", None, 60, jid="r")
+    handles: list[Any] = [
+        eve.queues["mail"],
+        await eve.jobs["j"],
+        await eve.recurring["r"],
+        blocking,
+        client.jobs["j"],
+        client.recurring["r"],
+    ]
+    for handle in handles:
+        with pytest.raises(AttributeError):
+            handle.hearbeat = 60
+    for handle, setting in zip(handles, ["heartbeat", "priority", "interval"], strict=False):
+        with pytest.raises(AttributeError):
+            setattr(handle, setting, 60)
+    assert client.recurring["r"].interval == 60
