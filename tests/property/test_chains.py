@@ -13,8 +13,12 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from pyqless.conformance import Call, Outcome, Target, observe
+from pyqless.testing.simulator import simulate
 from tests.links import bounded_by
 from tests.property.machines import RulesMachine, explore
+
+#: how many simulated runs; each takes some ten milliseconds
+RUNS: Final = 100
 
 pytestmark = pytest.mark.timeout(3600)  # to make a failure small takes minutes
 
@@ -69,3 +73,13 @@ class ChainsMachine(RulesMachine):
 def test_chains_end_where_one_transaction_would(jobs: int) -> None:
     with Target("memory://") as whole, Bounded("memory://", jobs) as chained:
         explore(lambda: ChainsMachine(whole, chained), share=1.5)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_chains_stand_whatever_goes_wrong(jobs: int) -> None:
+    """Among clients that are killed, networks that lose, and others who come between two links."""
+    with bounded_by(jobs):
+        for seed in range(RUNS):
+            run = simulate(seed)
+            if run.faults:
+                pytest.fail(str(run), pytrace=False)
