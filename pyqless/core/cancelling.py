@@ -19,8 +19,11 @@ __all__ = ["cancel", "cancel_some"]
 #: how many jobs a transaction cancels; each takes three guards
 MANY: Final = 64
 
-#: how many are looked at at once before the first is cancelled
-PAGE: Final = 500
+#: how many entries of groups of failures it looks at: to strike a job off, the store goes through its whole group
+LOOKS: Final = 128_000
+
+#: how many jobs are looked at at once before the first is cancelled
+PAGE: Final = 250
 
 
 def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str] | Continue]:
@@ -38,19 +41,66 @@ def cancel(tx: Transaction, jids: list[str]) -> Transition[list[str] | Continue]
     """
     if len(jids) <= MANY:
         return (yield from cancel_some(tx, jids, jids))
-    dependents: dict[str, set[str]] = {}
-    for start in range(0, len(jids), PAGE):
-        page = jids[start : start + PAGE]
-        found = yield from tx.snapshot(*(("SMEMBERS", tx.keys.dependents(jid)) for jid in page))
-        dependents |= zip(page, found, strict=True)
+    dependents, group_of = yield from _look(tx, jids)
     for jid in jids:
         _require_no_others(jid, dependents[jid], dependents.keys())
-    return (yield from _go_on(tx, _in_order(jids, dependents), jids))
+    looks = yield from _looks(tx, group_of)
+    return (yield from _go_on(tx, _links(_in_order(jids, dependents), looks), jids))
 
 
-def _go_on(tx: Transaction, left: list[str], jids: list[str]) -> Transition[list[str] | Continue]:
-    yield from cancel_some(tx, left[:MANY], frozenset(jids))
-    return Continue(partial(_go_on, left=left[MANY:], jids=jids)) if left[MANY:] else jids
+def _look(
+    tx: Transaction, jids: list[str]
+) -> Transition[tuple[dict[str, set[str]], dict[str, str]]]:
+    """The jids that wait for jobs, by jid; and the groups of those of the jobs that have failed."""
+    keys = tx.keys
+    dependents: dict[str, set[str]] = {}
+    failed: dict[str, list[str]] = {}
+    for start in range(0, len(jids), PAGE):
+        page = jids[start : start + PAGE]
+        found = yield from tx.snapshot(
+            *(("SMEMBERS", keys.dependents(jid)) for jid in page),
+            *(("HMGET", keys.job(jid), "state", "failure") for jid in page),
+        )
+        dependents |= zip(page, found, strict=False)
+        jobs = [
+            StoredJob(tx, jid, {"state": state or "", "failure": failure or ""})
+            for jid, (state, failure) in zip(page, found[len(page) :], strict=True)
+        ]
+        for group, members in _groups(jobs).items():
+            failed.setdefault(group, []).extend(members)
+    return dependents, {jid: group for group, members in failed.items() for jid in members}
+
+
+def _looks(tx: Transaction, group_of: Mapping[str, str]) -> Transition[dict[str, int]]:
+    """How many entries the groups of jobs have, by jid."""
+    groups = list(dict.fromkeys(group_of.values()))
+    if not groups:
+        return {}
+    lengths = yield from tx.snapshot(*(("LLEN", tx.keys.failed(group)) for group in groups))
+    length_of = dict(zip(groups, lengths, strict=True))
+    return {jid: length_of[group] for jid, group in group_of.items()}
+
+
+def _links(order: list[str], looks: Mapping[str, int]) -> list[list[str]]:
+    """The jobs of each transaction, so that none has too many, or too much to look at."""
+    links: list[list[str]] = []
+    room = 0
+    for jid in order:
+        cost = max(LOOKS // MANY, looks.get(jid, 0))
+        if cost > room:
+            links.append([])
+            room = max(LOOKS, cost)
+        links[-1].append(jid)
+        room -= cost
+    return links
+
+
+def _go_on(
+    tx: Transaction, links: list[list[str]], jids: list[str]
+) -> Transition[list[str] | Continue]:
+    some, *rest = links
+    yield from cancel_some(tx, some, frozenset(jids))
+    return Continue(partial(_go_on, links=rest, jids=jids)) if rest else jids
 
 
 def _in_order(jids: Sequence[str], dependents: Mapping[str, set[str]]) -> list[str]:

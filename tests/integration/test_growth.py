@@ -130,6 +130,9 @@ LOADS: Final = {
         stalled, lambda n: f"pop 1000 q w {n}", 700, 10_000
     ),
     "many jobs are cancelled": Load(waiting, lambda n: f"cancel 1000 {named(n)}", 700, 10_000),
+    "many failed jobs are cancelled": Load(
+        failed, lambda n: f"cancel 1000 {named(n)}", 700, 10_000
+    ),
     "many jobs are taken from their workers": Load(
         running, lambda n: f"timeout 1000 {named(n)}", 700, 10_000
     ),

@@ -299,6 +299,16 @@ def test_many_are_looked_at_page_by_page(core: Target, monkeypatch: pytest.Monke
     assert states(core) == {}
 
 
+def test_failures_of_a_large_group_are_struck_off_one_by_one(
+    core: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(core, *"abcdefgh")
+    do(core, "pop 110 q w 5", *(f"fail 120 {jid} w g text" for jid in "abcde"))
+    monkeypatch.setattr("pyqless.core.cancelling.LOOKS", 4)
+    assert len(list(made(core._storage, "cancel 200 a f b g h"))) == 4
+    assert Store(core.snapshot()).groups == {"g": ["e", "d", "c"]}
+
+
 # -- taking running jobs ----------------------------------------------------------------------
 
 
