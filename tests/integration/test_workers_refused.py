@@ -21,7 +21,8 @@ KINDS = ("forking", "serial", "threads", "asyncio")
 
 @pytest.fixture
 def server(one_redis_server: Server) -> Iterator[Server]:
-    """Give a server that knows a user who may put jobs, and no more."""
+    """Give an empty server that knows a user who may put jobs, and no more."""
+    one_redis_server.flush()
     with one_redis_server.client() as client:
         line = acl_line(Role.PRODUCER, user="producer")
         client.execute_command(*shlex.split(line), ">pw")
