@@ -48,7 +48,9 @@ class _Course(NamedTuple):
     told: int = 0
     #: the recurring jobs that were due, once they have been looked for
     due: tuple[str, ...] | None = None
-    #: how many jobs these have made, and how many that were delayed have joined the waiting ones
+    #: whether the first of them has made some already
+    goes_on: bool = False
+    #: how many jobs they have made, and how many that were delayed have joined the waiting ones
     made: int = 0
     promoted: int = 0
     #: whether damaged entries stood in the way
@@ -159,10 +161,20 @@ def _make(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
             also=(("HGETALL", keys.recurring_job(jid)),),
             last=False,
         )
-        one = [((jid, moment), row)]
-        made = len((yield from spawning.spawn(tx, course.queue, one, some, link.settings)))
-    due = course.due if made == some else tuple(others)
-    return _then(course._replace(due=due, made=course.made + made), _make)
+        children = yield from spawning.spawn(
+            tx,
+            course.queue,
+            [((jid, moment), row)],
+            some,
+            link.settings,
+            goes_on=course.goes_on,
+        )
+        made = len(children)
+    goes_on = made == some
+    course = course._replace(
+        due=course.due if goes_on else tuple(others), goes_on=goes_on, made=course.made + made
+    )
+    return _then(course, _make)
 
 
 def _promote(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ def spawn(
     due: list[tuple[tuple[str, float], Any]],
     wanted: int,
     settings: Settings,
+    *,
+    goes_on: bool = False,
 ) -> Transition[dict[str, tuple[float, Found]]]:
     """
     Make the jobs that are due.
@@ -42,6 +45,7 @@ def spawn(
             its hash, guarded, or the fault that stands in the way.
         wanted: how many jobs to make at most.
         settings: those of histories.
+        goes_on: whether some of theirs were made just before, so that the core would not look anew at when to begin.
 
     Returns:
         dict: the score in ``work`` and the job, by jid.
@@ -52,7 +56,8 @@ def spawn(
             break
         place = Place(tx.keys.recur(queue), jid, moment)
         try:
-            runs += _plan(tx, place, _checked(tx, jid, row), wanted - len(runs))
+            parent = _checked(tx, jid, row)
+            runs += _plan(tx, place, parent, wanted - len(runs), goes_on=goes_on)
         except StoreCorrupted as fault:
             set_aside(tx, queue, place, fault)
     if not runs:
@@ -70,9 +75,12 @@ def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
     return RecurringJob({**row, "jid": jid})
 
 
-def _plan(tx: Transaction, place: Place, parent: RecurringJob, wanted: int) -> list[_Run]:
+def _plan(
+    tx: Transaction, place: Place, parent: RecurringJob, wanted: int, *, goes_on: bool
+) -> list[_Run]:
     """The runs that are due; the parent's count and next run move on."""
-    moments = list(_moments(parent, place.score, tx.now, wanted))
+    first_run = place.score if goes_on else _first_run(parent, place.score, tx.now)
+    moments = list(_moments(parent, first_run, tx.now, wanted))
     if not moments:
         return []
     for name in ("klass", "data"):
@@ -89,17 +97,23 @@ def _plan(tx: Transaction, place: Place, parent: RecurringJob, wanted: int) -> l
     ]
 
 
-def _moments(parent: RecurringJob, next_run: float, now: float, wanted: int) -> Iterator[float]:
+def _first_run(parent: RecurringJob, next_run: float, now: float) -> float:
+    """The first run that is made of those due; a backlog limits how many are. Infinite if none is."""
     moment = lua.floor(next_run)
     interval = parent.number("interval")
     backlog = parent.number("backlog", 0.0)
     if backlog != 0 and interval == 0 and now != moment:
         # the core divides by it here, and gets a next run that is no number and never due
-        return
+        return math.inf
     if backlog != 0 and interval != 0:
         overdue = (now - moment) / interval
         if overdue > backlog:
             moment += lua.ceil(overdue - backlog) * interval
+    return moment
+
+
+def _moments(parent: RecurringJob, moment: float, now: float, wanted: int) -> Iterator[float]:
+    interval = parent.number("interval")
     while moment <= now and wanted > 0:
         yield moment
         moment += interval

@@ -8,14 +8,18 @@ One core deals with one job a transaction at most, the other with all at once, a
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
 
-from pyqless.conformance import Call, Outcome, Target, observe
+from pyqless.conformance import Call, Outcome, Target, observe, read_traces, replay_trace
 from pyqless.testing.simulator import simulate
 from tests.links import bounded_by
 from tests.property.machines import RulesMachine, explore
+
+#: what the Lua core did, in one transaction each
+TRACES: Final = Path(__file__).parent.parent / "conformance" / "data" / "qless-core.jsonl.gz"
 
 #: how many simulated runs; each takes some ten milliseconds
 RUNS: Final = 100
@@ -73,6 +77,14 @@ class ChainsMachine(RulesMachine):
 def test_chains_end_where_one_transaction_would(jobs: int) -> None:
     with Target("memory://") as whole, Bounded("memory://", jobs) as chained:
         explore(lambda: ChainsMachine(whole, chained), share=1.5)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_chains_do_what_the_lua_core_did(jobs: int) -> None:
+    for trace in read_traces(TRACES):
+        with bounded_by(jobs), Target("memory://") as chained:
+            difference = replay_trace(chained, trace)
+        assert difference is None, str(difference)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

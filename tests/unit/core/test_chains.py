@@ -399,6 +399,13 @@ def test_one_recurring_job_comes_after_the_other(core: Target) -> None:
     assert core.snapshot()["ql:r:s"]["value"]["count"] == "1"
 
 
+def test_an_interval_with_fractions_is_gone_through_once(core: Target) -> None:
+    """The core cuts the fraction off the first run that a call makes, and only off that."""
+    do(core, "recur 100 q r klass {} interval 0.5 0")
+    assert popped(core, "pop 101 q w 9") == ["r-1", "r-2", "r-3"]
+    assert core.snapshot()["ql:q:q-recur"]["value"] == [["r", "101.5"]]
+
+
 def test_a_recurring_job_that_is_gone_meanwhile_makes_none(core: Target) -> None:
     do(core, "recur 100 q r klass {} interval 10 0", "recur 101 q s klass {} interval 100 0")
     do(core, "recur 102 q t klass {} interval 100 0")
