@@ -15,6 +15,7 @@ from pyqless.client import (
     Client,
     Event,
     Job,
+    NewJob,
     OnCommit,
     Queue,
     RecurringJob,
@@ -28,6 +29,8 @@ __all__ = [  # noqa: RUF022 - in groups, as a reader wants them
     "Client",
     # jobs that are functions
     "job",
+    # jobs that are put together
+    "NewJob",
     # their handles
     "AsyncJob",
     "AsyncQueue",

@@ -21,6 +21,7 @@ from pyqless.client.aio.workers import AsyncWorkers
 from pyqless.client.committing import AsyncOnCommit, OnCommit
 from pyqless.client.declaring import JobFunction, job
 from pyqless.client.events import Event
+from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import JobOptions, OnConflict
 from pyqless.client.sync.client import Client
 from pyqless.client.sync.config import Config
@@ -66,6 +67,7 @@ __all__ = [
     "JobOptions",
     "JobPage",
     "Jobs",
+    "NewJob",
     "OnCommit",
     "OnConflict",
     "Queue",

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, cast, ov
 from pyqless.client import checks
 from pyqless.client.aio.client import AsyncClient
 from pyqless.client.arguments import Arguments
+from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions
 from pyqless.client.orders import AsyncOrder, Order, Recurrence
 from pyqless.client.sync.client import Client
@@ -89,6 +90,15 @@ class JobFunction(Generic[P, R]):
             InvalidArgument: JSON cannot say an argument, or there is no client to put it with.
         """
         return self.options().put(*args, **kwargs)
+
+    def prepared(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """
+        Say which job makes this call, to be put with others by ``Queue.put_many``, into whichever queue that is.
+
+        Raises:
+            InvalidArgument: the arguments do not fit the function.
+        """
+        return NewJob(self.klass_name, self.data(args, kwargs), **self._options)
 
     def options(self, **options: Unpack[PutOptions]) -> Order[P]:
         """Choose options of ``Queue.put`` for a job: ``resize.options(jid="a").put("a.png")``."""

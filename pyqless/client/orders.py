@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyqless.client import checks
+from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions, require_known
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class _Order(Generic[P, C]):
         """Let it wait until a moment: a datetime with a time zone, a date, or Unix time in seconds."""
         when = checks.moment("moment", moment)
         return type(self)(self._client, self._function, self._options, when)
+
+    def prepared(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """Say which job it is, to be put with others by ``Queue.put_many``, into whichever queue that is."""
+        data = self._function.data(args, kwargs)
+        return NewJob(self._function.klass_name, data, **self._chosen())
 
     def _chosen(self) -> PutOptions:
         chosen: PutOptions = {**self._function.defaults, **self._options}

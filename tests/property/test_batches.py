@@ -29,7 +29,7 @@ from pyqless.core.putting import put_new
 from pyqless.core.replies import job
 from pyqless.core.transaction import Transaction
 from pyqless.core.working import complete_and_pop
-from pyqless.errors import QlessError
+from pyqless.errors import QlessError, StoreCorrupted
 from tests.property import strategies
 from tests.property.machines import RulesMachine, explore
 from tests.property.store import Store
@@ -78,7 +78,9 @@ def run(core: Target, transition: Factory[Any], now: float) -> Any:
 
 def shown(value: Any) -> Any:
     if isinstance(value, QlessError):
-        return type(value), str(value), value.lua, value.argument, value.value
+        # of a key of another type a store tells in words of its own
+        words = "" if type(value) is StoreCorrupted else str(value)
+        return type(value), words, value.lua, value.argument, value.value
     if isinstance(value, Job):
         return job(value)
     return [shown(each) for each in value] if isinstance(value, list) else value

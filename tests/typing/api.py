@@ -13,7 +13,18 @@ from datetime import UTC, datetime
 from typing import assert_type
 
 import pyqless
-from pyqless import AsyncClient, AsyncJob, AsyncOnCommit, Client, Event, Job, OnCommit, Queue
+from pyqless import (
+    AsyncClient,
+    AsyncJob,
+    AsyncOnCommit,
+    Client,
+    Event,
+    Job,
+    NewJob,
+    OnCommit,
+    QlessError,
+    Queue,
+)
 from pyqless.client import (
     AsyncConsumer,
     Consumer,
@@ -51,6 +62,8 @@ async def declared(client: Client, aio: AsyncClient) -> None:
     assert_type(send.on(client).put("ann"), str)
     assert_type(await send.on(aio).delay(5).put("ann"), str)
     assert_type(await send.on(aio).recur(60).put("ann"), str)
+    assert_type(send.prepared("ann", copies=2), NewJob)
+    assert_type(send.on(aio).delay(5).prepared("ann"), NewJob)
     assert_type(OnCommit(client, print).call(send, "ann", copies=2), str)
     assert_type(AsyncOnCommit(aio, print).call(send, "ann", copies=2), str)
 
@@ -63,8 +76,28 @@ def refused(client: Client) -> None:
     send.delay(5).put(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     send.options(colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     client.queues["q"].put("k", on_conflict="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    send.prepared(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    NewJob("k", colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     OnCommit(client, print).call(send, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client.events("everything")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def batches(client: Client, job: Job) -> None:
+    queue, jobs = client.queues["q"], client.jobs
+    assert_type(queue.put_many([("k", 1), NewJob("k", jid="a")]), list[str | QlessError])
+    assert_type(queue.put_many(send.prepared("ann") for _ in "ab"), list[str | QlessError])
+    assert_type(jobs.complete_many([job], "next", delay=5), list[str | QlessError])
+    assert_type(jobs.fail_many([job], "group", "message"), list[str | QlessError])
+    assert_type(jobs.heartbeat_many([job]), list[float | QlessError])
+    assert_type(jobs.cancel_many([job, "a"], all_or_nothing=True), list[str | QlessError])
+    assert_type(job.complete_and_pop(source="q"), Job | None)
+
+
+async def async_batches(client: AsyncClient, job: AsyncJob) -> None:
+    assert_type(await client.queues["q"].put_many([("k", 1)]), list[str | QlessError])
+    assert_type(await client.jobs.heartbeat_many([job]), list[float | QlessError])
+    assert_type(await client.jobs.cancel_many([job, "a"]), list[str | QlessError])
+    assert_type(await job.complete_and_pop(), AsyncJob | None)
 
 
 def blocking(client: Client) -> None:

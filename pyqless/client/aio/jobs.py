@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, overload
 
+from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncJobs"]
 
 
-class AsyncJobs(Part):
+class AsyncJobs(AsyncJobBatches, Part):
     """As ``Jobs``; ``await jobs[jid]`` is one of them, or raises ``JobNotFound``."""
 
     client: AsyncClient

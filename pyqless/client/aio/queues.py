@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
+from pyqless.client.aio.batches import AsyncPutBatches
 from pyqless.client.aio.consuming import AsyncConsumer
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.putting import AsyncPuts
@@ -41,7 +42,7 @@ class AsyncQueues(Part):
         return await self.client.storage.run(requests.all_counts())
 
 
-class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncSweeps):
+class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncPutBatches, AsyncSweeps):
     """As ``Queue``."""
 
     __slots__ = ()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
@@ -33,6 +33,19 @@ class AsyncWork(JobView["AsyncClient"]):
         return self._noted(
             await self.client.storage.run(requests.complete(self, next_queue, delay, depends))
         )
+
+    async def complete_and_pop(
+        self,
+        next_queue: str | None = None,
+        *,
+        delay: float = 0,
+        depends: Iterable[str] | None = None,
+        source: str | None = None,
+    ) -> Self | None:
+        """As ``Job.complete_and_pop``."""
+        request = requests.complete_and_pop(self, next_queue, delay, depends, source)
+        jobs = self._noted(await self.client.storage.run(request)).jobs
+        return next((type(self)(self.client, seen, seen.worker) for seen in jobs), None)
 
     async def fail(self, group: str, message: str) -> None:
         """As ``Job.fail``."""

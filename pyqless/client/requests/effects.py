@@ -11,7 +11,7 @@ from pyqless.core.keys import Keys
 from pyqless.core.looking import without_writes
 from pyqless.core.transaction import Transaction
 
-__all__ = ["Look", "settled", "telling"]
+__all__ = ["Look", "giving", "settled", "telling"]
 
 T = TypeVar("T")
 
@@ -43,19 +43,31 @@ def settled(transition: Factory[T | Continue | FollowedBy]) -> Factory[T]:
     return cast("Factory[T]", transition)
 
 
+def giving(value: T, transition: Factory[object]) -> Factory[T]:
+    """Let a transition give something else than it does."""
+
+    def begin(tx: Transaction) -> Transition[T]:
+        yield from transition(tx)
+        return value
+
+    return begin
+
+
 def telling(
-    key: Callable[[Keys, str], str], jid: str, transition: Factory[T | FollowedBy]
+    key: Callable[[Keys, str], str], jid: str, transition: Factory[T | Continue | FollowedBy]
 ) -> Factory[tuple[T, dict[str, str]]]:
     """
     Let a transition tell, beside its value, how it leaves the job.
 
     Args:
-        key: where the key map has the job's hash; the transition has read it whole, so the look at it
-            costs nothing.
+        key: where the key map has the job's hash; a transition of one link has read it whole, so that the look at
+            it costs nothing.
     """
 
-    def begin(tx: Transaction) -> Transition[tuple[T, dict[str, str]] | FollowedBy]:
+    def begin(tx: Transaction) -> Transition[tuple[T, dict[str, str]] | Continue | FollowedBy]:
         value = yield from transition(tx)
+        if isinstance(value, Continue):
+            return Continue(telling(key, jid, value.rest))
         (image,) = yield from tx.read(("HGETALL", key(tx.keys, jid)))
         fields = dict(image) or dict(_GONE)
         if isinstance(value, FollowedBy):

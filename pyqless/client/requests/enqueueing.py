@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.client import checks, options
+from pyqless.client.requests.effects import giving
 from pyqless.client.views import NamedQueue
 from pyqless.core import putting, recurring
-from pyqless.core.effects import Factory, Transition
+from pyqless.core.effects import Factory
 from pyqless.core.limits import within
 from pyqless.core.putting import JobSpec
 from pyqless.core.recurring import RecurSpec
-from pyqless.core.transaction import Transaction
 from pyqless.core.uniqueness import OnConflict, put_unless_taken, recur_unless_taken
 from pyqless.core.waking import announced
 
@@ -52,7 +52,7 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
     transition: Factory[str] = (
         partial(putting.put_new if is_new else putting.put, **whose)
         if conflict == "replace"
-        else _giving(jid, partial(put_unless_taken, **whose, on_conflict=conflict))
+        else giving(jid, partial(put_unless_taken, **whose, on_conflict=conflict))
     )
     return Put(jid, within(math.inf if limit is None else limit, queue.name, transition))
 
@@ -68,14 +68,6 @@ def _identity(chosen: dict[str, Any], klass: str, text: str) -> tuple[str, OnCon
     if given is not None:
         checks.refuse("jid", given, "cannot be given for a unique job, whose jid is derived")
     return options.digest(klass, text), conflict
-
-
-def _giving(jid: str, transition: Factory[object]) -> Factory[str]:
-    def begin(tx: Transaction) -> Transition[str]:
-        yield from transition(tx)
-        return jid
-
-    return begin
 
 
 def job_spec(
@@ -123,7 +115,7 @@ def recur(
     where: dict[str, Any] = {"queue": queue.name, "jid": jid, "spec": spec}
     if conflict == "replace":
         return announced(partial(recurring.recur, **where))
-    return announced(_giving(jid, partial(recur_unless_taken, **where, on_conflict=conflict)))
+    return announced(giving(jid, partial(recur_unless_taken, **where, on_conflict=conflict)))
 
 
 def _recur_spec(

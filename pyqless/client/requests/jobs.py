@@ -21,6 +21,7 @@ from pyqless.core import (
     putting,
     retrying,
     tracking,
+    working,
 )
 from pyqless.core import tags as tagging
 from pyqless.core.completing import Next
@@ -28,14 +29,18 @@ from pyqless.core.effects import Factory
 from pyqless.core.fields import Tags
 from pyqless.core.keys import Keys
 from pyqless.core.waking import announced
+from pyqless.core.working import Turn
 
 __all__ = [
     "cancel",
     "complete",
+    "complete_and_pop",
+    "completion",
     "depend",
     "fail",
     "heartbeat",
     "log",
+    "onward",
     "requeue",
     "retry",
     "set_priority",
@@ -57,10 +62,8 @@ Outcome: TypeAlias = tuple[T, dict[str, str]]
 # -- while it runs ----------------------------------------------------------------------------
 
 
-def complete(
-    job: Job, next_queue: str | None, delay: float, depends: Iterable[str] | None
-) -> Factory[Outcome[str]]:
-    """See ``Job.complete``."""
+def onward(next_queue: str | None, delay: float, depends: Iterable[str] | None) -> Next | None:
+    """Where a job goes on, see ``Job.complete``; None if it is complete."""
     to = Next(
         "" if next_queue is None else checks.name("next_queue", next_queue),
         checks.number("delay", delay, least=0),
@@ -70,14 +73,49 @@ def complete(
         for argument, value in (("delay", delay), ("depends", depends)):
             if value:
                 checks.refuse(argument, value, "goes with next_queue only")
-    finish: Factory[Any] = partial(
-        completing.complete if next_queue is None else partial(completing.advance, to=to),
-        jid=job.jid,
-        worker=job.acting_worker,
-        queue=job.queue_name,
-        data=job.encoded_data(),
+    return None if next_queue is None else to
+
+
+def completion(job: Job, to: Next | None) -> Factory[Outcome[str]]:
+    """``Job.complete``, which wakes nobody yet."""
+    rule: Factory[Any] = partial(
+        completing.complete if to is None else partial(completing.advance, to=to), **_work(job)
     )
-    return announced(telling(Keys.job, job.jid, finish))
+    return telling(Keys.job, job.jid, rule)
+
+
+def _work(job: Job) -> dict[str, Any]:
+    """What has to be said of a job that comes to its end."""
+    return {
+        "jid": job.jid,
+        "worker": job.acting_worker,
+        "queue": job.queue_name,
+        "data": job.encoded_data(),
+    }
+
+
+def complete(
+    job: Job, next_queue: str | None, delay: float, depends: Iterable[str] | None
+) -> Factory[Outcome[str]]:
+    """See ``Job.complete``."""
+    return announced(completion(job, onward(next_queue, delay, depends)))
+
+
+def complete_and_pop(
+    job: Job,
+    next_queue: str | None,
+    delay: float,
+    depends: Iterable[str] | None,
+    source: str | None,
+) -> Factory[Outcome[Turn]]:
+    """See ``Job.complete_and_pop``."""
+    turn: Factory[Any] = partial(
+        working.complete_and_pop,
+        **_work(job),
+        to=onward(next_queue, delay, depends),
+        source=checks.optional(checks.name, "source", source),
+    )
+    return announced(telling(Keys.job, job.jid, turn))
 
 
 def fail(job: Job, group: str, message: str) -> Factory[Outcome[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
+from pyqless.client.sync.batches import JobBatches
 from pyqless.client.sync.job import Job, walk
 from pyqless.client.views import JobPage, TrackedJobs
 from pyqless.client.views.part import Part
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Jobs"]
 
 
-class Jobs(Part):
+class Jobs(JobBatches, Part):
     """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``."""
 
     client: Client

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
 from pyqless.client.requests import queues as requests
+from pyqless.client.sync.batches import PutBatches
 from pyqless.client.sync.consuming import Consumer
 from pyqless.client.sync.job import Job
 from pyqless.client.sync.putting import Puts
@@ -44,7 +45,7 @@ class Queues(Part):
         return self.client.storage.run(requests.all_counts())
 
 
-class Queue(QueueSettings, Puts, Sweeps):
+class Queue(QueueSettings, Puts, PutBatches, Sweeps):
     """
     A queue: jobs come out by priority, and among equals in the order in which they came in.
 

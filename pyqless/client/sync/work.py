@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
@@ -47,6 +47,35 @@ class Work(JobView["Client"]):
         return self._noted(
             self.client.storage.run(requests.complete(self, next_queue, delay, depends))
         )
+
+    def complete_and_pop(
+        self,
+        next_queue: str | None = None,
+        *,
+        delay: float = 0,
+        depends: Iterable[str] | None = None,
+        source: str | None = None,
+    ) -> Self | None:
+        """
+        Complete the job and take the next one in hand, in one transaction: the turn of a worker's own loop.
+
+        It is what ``complete`` and then ``Queue.pop`` do; where one of them fails, neither is done. What has become of
+        this job is told by ``state``.
+
+        Args:
+            next_queue, delay, depends: where the job goes on, see ``complete``.
+            source: the queue that the next job is taken from; this job's own unless given.
+
+        Returns:
+            Job: the next one, for the same worker, or None where there is nothing to do.
+
+        Raises:
+            JobNotFound, NotRunning, JobLost: the lock is not, or no longer, held; the work is another's.
+            InvalidArgument: an argument, or what the data has become, is no good.
+        """
+        request = requests.complete_and_pop(self, next_queue, delay, depends, source)
+        jobs = self._noted(self.client.storage.run(request)).jobs
+        return next((type(self)(self.client, seen, seen.worker) for seen in jobs), None)
 
     def fail(self, group: str, message: str) -> None:
         """

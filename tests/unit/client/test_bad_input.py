@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 import pyqless
-from pyqless import AsyncClient, Client, Job, errors
+from pyqless import AsyncClient, Client, Job, NewJob, errors
 from pyqless.client import JobFunction
 from pyqless.testing import Clock
 from tests.api_reference import members
@@ -30,6 +30,12 @@ BAD: Final[dict[str, list[Any]]] = {
     "float | date": [math.nan, "2026-01-01", True, HUGE],
     "bool": [1, "yes", ""],
     "Iterable[str]": ["abc", 5, [5], [b"x"], ["\ud800"]],
+    "Iterable[NewJob | tuple[str | type, Any]]": [
+        *("abc", 5, [5], ["ab"], [("k",)], [("k", 1, 2)], [("", 1)], [("k", {1: 2})]),
+        [NewJob("k"), NewJob("k", priority="high")],  # type: ignore[arg-type]
+    ],
+    "Iterable[Job]": ["abc", 5, [5], ["runs"]],
+    "Iterable[Job | str]": ["abc", 5, [5], [b"x"], ["a\n"]],
     "OnConflict": ["explode", 5, b"keep"],
     "Source": ["everything", 5, b"log"],
     "Mapping[str, Callable[[Event], object]]": [5, [], {"put": 5}],
@@ -66,6 +72,8 @@ GOOD: Final[dict[str, Any]] = {
     "names": "w",
     "priority": 1,
     "callbacks": {},
+    "items": (),
+    "jobs": (),
 }
 
 #: arguments that go together
@@ -286,6 +294,12 @@ CALLS: Final[dict[str, tuple[str, Callable[[Client, Any], object], list[Any]]]] 
         [{"colour": 1}, {"delay": 5}, {"max_waiting": 1}],
     ),
     "arguments": ("arguments", lambda client, bad: order(client).put(*bad), [(), (1, 2)]),
+    "prepared's arguments": (
+        "arguments",
+        lambda client, bad: order(client).prepared(*bad),
+        [(), (1, 2)],
+    ),
+    "a new job's options": ("options", lambda _, bad: NewJob("k", **bad), [{"colour": 1}]),
     "build's klass": ("klass", lambda _, bad: Job.build(bad), [5, "", b"k", len]),
     "build's queue": ("name", lambda _, bad: Job.build("k", queue=bad), [5, "", b"q"]),
     "now": ("now", lambda _, bad: Clock(bad), ["noon", None, math.nan]),

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Requests of many calls, which are carried out together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pyqless.client import checks
+from pyqless.client.new_jobs import NewJob
+from pyqless.client.options import PutOptions
+from pyqless.client.requests import enqueueing
+from pyqless.client.requests import jobs as requests
+from pyqless.client.requests.effects import giving, settled
+from pyqless.client.views import JobView, NamedQueue
+from pyqless.core.batches import together
+from pyqless.core.effects import Factory
+from pyqless.core.waking import announced
+from pyqless.errors import InvalidArgument, QlessError
+
+__all__ = ["Batch", "cancel", "complete", "fail", "heartbeat", "noted", "put"]
+
+Job: TypeAlias = JobView[Any]
+
+#: how many calls a transaction takes, and how many of those that guard three keys for each job that is there
+_MANY: Final = 100
+_FEWER: Final = 64
+
+
+class Batch(NamedTuple):
+    """Calls that are checked and ready to be carried out."""
+
+    #: the jobs they are about
+    jobs: list[Job]
+    #: gives what each call gives, or why it failed
+    transition: Factory[list[Any]]
+
+
+def put(queue: NamedQueue, items: Iterable[Any], *, all_or_nothing: bool) -> Factory[list[Any]]:
+    """See ``Queue.put_many``."""
+    calls = _each("items", items, partial(_put, queue))
+    return _together(calls, _MANY, all_or_nothing=all_or_nothing)
+
+
+def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
+    if isinstance(item, tuple) and len(item) == 2:
+        item = NewJob(*item)
+    if not isinstance(item, NewJob):
+        checks.refuse(name, item, "must be a NewJob, or a pair of klass and data")
+    options: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
+    with _naming(name):
+        return enqueueing.put(queue, item.klass, item.data, **(options | item.options)).transition
+
+
+def complete(
+    jobs: Iterable[Job],
+    next_queue: str | None,
+    delay: float,
+    depends: Iterable[str] | None,
+    *,
+    all_or_nothing: bool,
+) -> Batch:
+    """See ``Jobs.complete_many``."""
+    to = requests.onward(next_queue, delay, depends)
+    return _of_jobs(
+        jobs, lambda job: requests.completion(job, to), _FEWER, all_or_nothing=all_or_nothing
+    )
+
+
+def fail(jobs: Iterable[Job], group: str, message: str, *, all_or_nothing: bool) -> Batch:
+    """See ``Jobs.fail_many``."""
+    words = checks.name("group", group), checks.text("message", message)
+    return _of_jobs(
+        jobs, lambda job: requests.fail(job, *words), _MANY, all_or_nothing=all_or_nothing
+    )
+
+
+def heartbeat(jobs: Iterable[Job], *, all_or_nothing: bool) -> Batch:
+    """See ``Jobs.heartbeat_many``."""
+    return _of_jobs(jobs, requests.heartbeat, _MANY, all_or_nothing=all_or_nothing)
+
+
+def cancel(jobs: Iterable[Job | str], *, all_or_nothing: bool) -> Factory[list[Any]]:
+    """See ``Jobs.cancel_many``."""
+    calls = _each("jobs", jobs, _cancel)
+    return _together(calls, _FEWER, all_or_nothing=all_or_nothing)
+
+
+def _cancel(name: str, job: Any) -> Factory[str]:
+    jid = job.jid if isinstance(job, JobView) else checks.jid(name, job)
+    return giving(jid, requests.cancel([jid]))
+
+
+def noted(batch: Batch, outcomes: Iterable[Any]) -> list[Any]:
+    """Let the jobs show how the calls left them, and give what each call gives."""
+    return [
+        outcome if isinstance(outcome, QlessError) else job._noted(outcome)  # noqa: SLF001 - see JobView
+        for job, outcome in zip(batch.jobs, outcomes, strict=True)
+    ]
+
+
+# -- what they have in common -----------------------------------------------------------------
+
+
+def _of_jobs(
+    jobs: Iterable[Any], call: Callable[[Job], Factory[Any]], size: int, *, all_or_nothing: bool
+) -> Batch:
+    known: list[Job] = []
+
+    def checked(name: str, job: Any) -> Factory[Any]:
+        if not isinstance(job, JobView):
+            checks.refuse(name, job, f"must be a job, not {type(job).__name__}")
+        known.append(job)
+        with _naming(name):
+            return call(job)
+
+    calls = _each("jobs", jobs, checked)
+    return Batch(known, _together(calls, size, all_or_nothing=all_or_nothing))
+
+
+def _each(
+    argument: str, items: Iterable[Any], call: Callable[[str, Any], Factory[Any]]
+) -> list[Factory[Any]]:
+    # a text would pass for a list of its characters
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        checks.refuse(argument, items, f"must be a list, not {type(items).__name__}")
+    return [call(f"{argument}[{number}]", item) for number, item in enumerate(items)]
+
+
+@contextmanager
+def _naming(item: str) -> Iterator[None]:
+    """Say of bad input in which item it is."""
+    try:
+        yield
+    except InvalidArgument as fault:
+        fault.args = (f"{item}: {fault}",)
+        fault.argument = f"{item}.{fault.argument}"
+        raise
+
+
+def _together(calls: list[Factory[Any]], size: int, *, all_or_nothing: bool) -> Factory[list[Any]]:
+    whole = checks.flag("all_or_nothing", all_or_nothing)
+    if whole and len(calls) > size:
+        fault = f"takes no more than {size} at once, and here are {len(calls)}"
+        checks.refuse("all_or_nothing", all_or_nothing, fault)
+    return announced(settled(together(calls, size=size, all_or_nothing=whole)))
