@@ -118,6 +118,8 @@ class Jobs(JobBatches, Part):
         """
         Cancel jobs, all of them or none; it is no error if one is not there.
 
+        More than 64 are cancelled in steps: where others interfere in the middle, some may be cancelled already.
+
         Raises:
             HasDependents: a job that is not named waits for one of them.
         """
