@@ -11,6 +11,7 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
@@ -240,13 +241,20 @@ class Transaction:
             image = self._images[key] = image_of(read[0], reply)
             for write in self._staged.get(key, ()):
                 _apply(image, write)
-        return image
+            return image
+        known: Image = self._answer(read)
+        return known
 
     def _answer(self, read: Command) -> Any:
         """Answer from the image of a key."""
         image = self._images[read[1]]
         if _is_whole(read):
-            return image
+            kind = _WHOLE[read[0]]
+            if type(image) is kind:
+                return image
+            if not image:  # of a key that is not there any type will do
+                image = self._images[read[1]] = kind()
+                return image
         try:
             return READS[read[0]](image or None, *read[2:])
         except WrongType as error:
@@ -362,7 +370,12 @@ def _is_to_key(write: Command) -> bool:
 
 
 #: the reads whose replies can serve as images; sorted sets, which can be large, are left out
-_WHOLE = frozenset({"HGETALL", "LRANGE", "SMEMBERS"})
+#: and what these images are
+_WHOLE: dict[str, type[dict[str, str] | deque[str] | set[str]]] = {
+    "HGETALL": dict,
+    "LRANGE": deque,
+    "SMEMBERS": set,
+}
 
 
 def _is_whole(read: Command) -> bool:

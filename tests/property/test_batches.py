@@ -63,6 +63,8 @@ class TwoSidesMachine(RulesMachine):
 
     @rule(damage=strategies.damages())
     def damage(self, damage: Damage) -> None:
+        if damage.jid not in self.store.jobs:
+            return
         for core in (self.single, self.joint):
             core._storage.run(_damaging(damage), self.now)
         self.check_sameness()

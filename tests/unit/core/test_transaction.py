@@ -454,6 +454,24 @@ def test_an_image_of_another_type(tx: Transaction, keyspace: Keyspace, *, staged
         drive(tx.read(("ZSCORE", "h", "a")), keyspace)
 
 
+def test_an_image_is_not_taken_for_one_of_another_type(tx: Transaction, keyspace: Keyspace) -> None:
+    """Such as that of a history, for the job whose jid is that of another with ``-history``."""
+    drive(tx.read(("LRANGE", "l", 0, -1)), keyspace)
+    (fault,) = drive(tx.read(("HGETALL", "l"), tolerant=True), keyspace)[0]
+    assert isinstance(fault, StoreCorrupted)
+
+
+def test_a_key_that_is_not_there_is_of_any_type(tx: Transaction, keyspace: Keyspace) -> None:
+    drive(tx.read(("LRANGE", "x", 0, -1)), keyspace)
+    (fields,) = drive(tx.read(("HGETALL", "x")), keyspace)[0]
+    tx.hset("x", "a", "1")
+    assert fields == {"a": "1"}
+    entries, fault = drive(
+        tx.read(("LRANGE", "y", 0, -1), ("HGETALL", "y"), tolerant=True), keyspace
+    )[0]
+    assert (list(entries), fault) == ([], {})
+
+
 def test_a_blind_write_to_a_key_of_another_type(tx: Transaction, keyspace: Keyspace) -> None:
     tx.zadd("h", 1.0, "x")
     (fault,) = drive(tx.read(("ZSCORE", "h", "x"), tolerant=True), keyspace)[0]
