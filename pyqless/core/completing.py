@@ -63,7 +63,8 @@ def complete(
     expiring = _expiring(job, settings, *completed) if completed else _left_to_others(tx)
     others = [entry for entry in expiring.going if entry[0] != jid]
     waiting = sorted(dependents)
-    children, later = waiting[: letting_go.MANY], waiting[letting_go.MANY :]
+    room = letting_go.room(tx) if waiting else 0
+    children, later = waiting[:room], waiting[room:]
     released, found = yield from _load(tx, children, others)
 
     _leave(job, worker, queue, data, settings, sampler)

@@ -31,6 +31,7 @@ __all__ = [
     "look",
     "put_off",
     "reads",
+    "room",
     "take_up",
     "take_up_some",
 ]
@@ -40,6 +41,12 @@ MANY: Final = 100
 
 #: how many transactions a pop spends on what others have left undone; its caller is waiting
 FEW: Final = 10
+
+
+def room(tx: Transaction) -> int:
+    """How many jobs a transaction can let go yet; one of many calls may have let some go already."""
+    told = sum(write[0] == "SREM" and write[1].endswith("-dependencies") for write in tx.writes)
+    return max(MANY - told, 0)
 
 
 def reads(keys: Keys, children: Sequence[str]) -> list[Command]:

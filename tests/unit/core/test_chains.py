@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pyqless.conformance import Target
-from pyqless.core import letting_go
+from pyqless.core import batches, completing, letting_go
 from pyqless.core.chaining import followed, in_turn
 from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.keys import Keys
@@ -18,7 +19,7 @@ from pyqless.core.keyspace import Keyspace
 from pyqless.core.transaction import Transaction
 from pyqless.errors import HasDependents, NotRunning
 from tests import stepper
-from tests.links import bounded_by, made
+from tests.links import bounded_by, links, made
 from tests.property.store import Store
 from tests.unit.core.examples import run
 
@@ -108,6 +109,24 @@ def test_many_dependents_are_let_go_as_of_the_completion(core: Target) -> None:
     assert set(dict(core.snapshot()["ql:q:q-work"]["value"]).values()) == {str(-300 / 1e10)}
     assert owed(core) == []
     assert len(list(steps)) == 1  # finds that it has been done
+
+
+def test_many_completions_at_once_let_no_more_go_than_one(core: Target) -> None:
+    put(core, "J", "K", "L")
+    do(core, "pop 110 q w 3")
+    wait_for(core, "J", "a")
+    wait_for(core, "K", "b", "c")
+    wait_for(core, "L", "d")
+    calls = [
+        partial(completing.complete, jid=jid, worker="w", queue="q", data="{}") for jid in "JKL"
+    ]
+    steps = links(core._storage, batches.together(calls, size=3), 300)
+    next(steps)
+    assert [states(core)[jid] for jid in "JKLabcd"] == ["complete"] * 3 + ["waiting"] * 2 + [
+        "depends"
+    ] * 2
+    list(steps)
+    assert [states(core)[jid] for jid in "abcd"] == ["waiting"] * 4
 
 
 def test_a_job_that_waits_for_something_else_by_now_goes_on_waiting(core: Target) -> None:
