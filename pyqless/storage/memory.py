@@ -181,9 +181,12 @@ class MemoryStorage(Storage):
     ) -> None:
         super().__init__(url, namespace, clock)
         self._database = _database(url)
+        self._closed = False
 
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
+        if self._closed:
+            raise StoreUnavailable("the storage is closed")
         with self._database.lock:
             return _run(self, self._database, transition, now)
 
@@ -224,7 +227,8 @@ class MemoryStorage(Storage):
             self._database.keyspace.flush()
 
     def close(self) -> None:
-        """Nothing needs to be let go of; what is stored under a name stays for others."""
+        """Refuse further calls; what is stored under a name stays for others."""
+        self._closed = True
 
 
 class _MemorySubscription(Subscription):
@@ -266,9 +270,12 @@ class AsyncMemoryStorage(AsyncStorage):
     ) -> None:
         super().__init__(url, namespace, clock)
         self._database = _database(url)
+        self._closed = False
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""
+        if self._closed:
+            raise StoreUnavailable("the storage is closed")
         with self._database.lock:
             return _run(self, self._database, transition, now)
 
@@ -278,6 +285,7 @@ class AsyncMemoryStorage(AsyncStorage):
 
     async def close(self) -> None:
         """See ``MemoryStorage.close``."""
+        self._closed = True
 
 
 class _AsyncMemorySubscription(AsyncSubscription):

@@ -23,7 +23,7 @@ from redis.sentinel import Sentinel
 
 from pyqless import Client
 from pyqless.core.commands import call
-from pyqless.errors import StoreUnavailable, StoreUnsupported
+from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import Storage, open_async_storage, open_storage
 from pyqless.storage.redis import AsyncRedisStorage, Policy
 from tests import servers
@@ -351,3 +351,18 @@ def test_sentinel(watched: tuple[Any, Server]) -> None:
         host, port = sentinel.discover_master("mymaster")
         with redis.Redis(host=host, port=port) as new:
             assert new.exists("ql:j:second") == 1
+
+
+# -- what is said where there is no connection ------------------------------------------------------
+
+
+def test_a_database_that_there_is_none_of_is_refused(one_redis_url: str) -> None:
+    url = one_redis_url.rpartition("/")[0] + "/9999"
+    with open_storage(url) as storage, pytest.raises(StoreRefused, match="no database 9999"):
+        run(storage, PUT)
+
+
+def test_a_port_without_tls_is_hinted_at(one_redis_url: str) -> None:
+    url = one_redis_url.replace("redis://", "rediss://") + "?socket_connect_timeout=0.2"
+    with open_storage(url) as storage, pytest.raises(StoreUnavailable, match="does it speak TLS"):
+        run(storage, PUT)

@@ -180,7 +180,7 @@ def test_a_user_that_is_deleted(limited: tuple[redis.Redis, str]) -> None:
 
 def test_a_database_that_is_not_there(one_redis_server: Server) -> None:
     url = one_redis_server.url.removesuffix("/0") + "/99"
-    with open_storage(url) as storage, pytest.raises(StoreUnavailable, match="out of range"):
+    with open_storage(url) as storage, pytest.raises(StoreRefused, match="out of range"):
         run(storage, PUT)
 
 
@@ -525,9 +525,7 @@ def test_bytes_that_are_no_utf_8_come_back_as_they_were(redis_url: str) -> None:
 # -- how a storage is opened ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "url",
-)
+@pytest.mark.parametrize("url", ["redis://h:port/", "redis://h/0?socket_timeout=soon"])
 def test_urls_that_make_no_sense(url: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         open_storage(url)

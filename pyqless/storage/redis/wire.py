@@ -16,6 +16,8 @@ import asyncio
 import socket
 from typing import Any, Protocol
 
+import redis
+import redis.asyncio
 from redis.exceptions import (
     AuthenticationError,
     ExecAbortError,
@@ -23,6 +25,7 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
+from redis.exceptions import TimeoutError as RedisTimeout
 
 from pyqless.core.effects import Command
 from pyqless.errors import StorageError, StoreRefused, StoreUnavailable, StoreUnsupported
@@ -72,7 +75,7 @@ def borrow(pool: Any) -> Wire:
     try:
         connection = pool.get_connection()
     except (RedisError, OSError) as error:
-        raise _no_connection(error) from error
+        raise _no_connection(error, pool) from error
     except BaseException:
         for half_open in _idle(pool):
             half_open.disconnect()
@@ -90,7 +93,7 @@ async def borrow_async(pool: Any) -> AsyncWire:
     try:
         connection = await pool.get_connection()
     except (RedisError, OSError) as error:
-        raise _no_connection(error) from error
+        raise _no_connection(error, pool) from error
     except BaseException:
         for half_open in _idle(pool):
             await half_open.disconnect(nowait=True)
@@ -118,10 +121,22 @@ def _is_fake(connection: Any) -> bool:
     return type(connection).__module__.startswith("fakeredis")
 
 
-def _no_connection(error: Exception) -> StorageError:
+def _no_connection(error: Exception, pool: Any) -> StorageError:
     if isinstance(error, AuthenticationError | NoPermissionError):
         return StoreRefused(f"the store does not let us in: {error}")
-    return StoreUnavailable(f"the store cannot be reached: {error}")
+    if "DB index" in str(error):
+        number = pool.connection_kwargs.get("db")
+        return StoreRefused(
+            f"the store has no database {number}: {error}", argument="url", value=number
+        )
+    # a server that speaks no TLS waits for the end of what it takes for a command
+    hint = "; does it speak TLS on that port?" if _waits_for_tls(error, pool) else ""
+    return StoreUnavailable(f"the store cannot be reached: {error}{hint}")
+
+
+def _waits_for_tls(error: Exception, pool: Any) -> bool:
+    kinds = (redis.SSLConnection, redis.asyncio.SSLConnection)
+    return isinstance(error, RedisTimeout) and issubclass(pool.connection_class, kinds)
 
 
 def _untrusted(connection: Any) -> StorageError:

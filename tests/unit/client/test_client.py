@@ -14,7 +14,7 @@ import redis
 
 import pyqless
 from pyqless import AsyncClient, AsyncOnCommit, Client, OnCommit, Queue
-from pyqless.errors import InvalidArgument
+from pyqless.errors import InvalidArgument, StoreUnavailable
 from tests.unit.client.moved import MovedClock
 
 
@@ -213,3 +213,17 @@ def test_everything_says_what_it_is_in_few_words_and_no_secrets(kind: Any) -> No
 def test_events_say_where_they_come_from(client: Client) -> None:
     with client.events() as events:
         assert repr(events) == f"<Events of {client.storage.url}>"
+
+
+def test_a_closed_client_in_memory_is_of_no_use() -> None:
+    client = Client("memory://")
+    client.close()
+    with pytest.raises(StoreUnavailable, match="the storage is closed"):
+        client.queues["q"].put("k")
+
+
+async def test_a_closed_client_in_memory_is_of_no_use_to_asyncio() -> None:
+    client = AsyncClient("memory://")
+    await client.close()
+    with pytest.raises(StoreUnavailable, match="the storage is closed"):
+        await client.queues["q"].put("k")
