@@ -45,8 +45,8 @@ FEW: Final = 10
 
 def room(tx: Transaction) -> int:
     """How many jobs a transaction can let go yet; one of many calls may have let some go already."""
-    told = sum(write[0] == "SREM" and write[1].endswith("-dependencies") for write in tx.writes)
-    return max(MANY - told, 0)
+    told = [key for name, key, *_ in tx.writes if name == "SREM" and key.endswith("-dependencies")]
+    return max(MANY - len(told), 0)
 
 
 def reads(keys: Keys, children: Sequence[str]) -> list[Command]:
