@@ -6,15 +6,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from typing import Final
 
 import pytest
 
-from pyqless.testing.simulator import Faults, Scenario, simulate
+from pyqless.core import (
+    cancelling,
+    expiry,
+    failures,
+    letting_go,
+    popping_many,
+    queues,
+    timing_out,
+)
+from pyqless.testing.simulator import Attempt, Faults, Run, Scenario, simulate
 from tests.property.removals import GUARDS, SAFEGUARDS, Removal
 
 #: how many runs; each takes some ten milliseconds
-RUNS: Final = int(os.environ.get("PYQLESS_RUNS", "2000"))
+RUNS: Final = int(os.environ.get("PYQLESS_RUNS", "1500"))
 SOAK: Final = 100_000
 
 #: how many tests they are divided into, so that several processes can share them
@@ -22,6 +32,31 @@ PARTS: Final = 8
 
 #: how many runs it takes at most until the lack of a guard shows
 ENOUGH: Final = 300
+
+
+#: many that wait for one, many that are handed out, fail, or go at once; and clients that are killed
+CHAINS: Final = Scenario(
+    clients=4,
+    weights={
+        "put": 4,
+        "pop q ME 3": 4,
+        "turn": 2,
+        "complete": 5,
+        "fail": 3,
+        "unfail": 3,
+        "cancel": 3,
+        "put ME q a klass {} 0": 2,
+        **{f"""put ME q {child} klass {{}} 0 depends '["a"]'""": 1 for child in "cdef"},
+    },
+    given=(
+        ("config.set", "grace-period", "0"),
+        ("config.set", "heartbeat", "6"),
+        ("config.set", "jobs-history-count", "1"),
+        ("put", "ME", "q", "a", "klass", "{}", "0"),
+        *(("put", "ME", "q", each, "klass", "{}", "0", "depends", '["a"]') for each in "cdef"),
+    ),
+    faults=Faults(crash=0.03, lost_reply=0.05, slow=0.02, torn=0.1, cut=0.02),
+)
 
 
 def run_all(seeds: range) -> None:
@@ -53,11 +88,28 @@ def test_what_is_taken_away_is_missed(removal: Removal) -> None:
     assert any(found), f"nobody misses it in {ENOUGH} runs"
 
 
+def test_chains_break_at_any_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a transaction deals with one job at a time, little work makes long chains, and clients are killed in them."""
+    for module in (letting_go, cancelling, timing_out, failures, popping_many, expiry, queues):
+        monkeypatch.setattr(module, "MANY", 1)
+    monkeypatch.setattr(expiry, "FEW", 1)
+    links: Counter[str] = Counter()
+    for seed in range(100):
+        run = simulate(seed, CHAINS)
+        assert not run.faults, run
+        links.update(each.call.name for each in attempts_of(run) if each.link)
+    assert links.keys() >= {"pop", "cancel", "complete", "turn"}
+
+
+def attempts_of(run: Run) -> list[Attempt]:
+    return [attempt for call in run.history.calls for attempt in call.attempts]
+
+
 def test_runs_are_about_something() -> None:
     """Most calls do something, conflicts occur, and so does every fault."""
     runs = [simulate(seed) for seed in range(100)]
     calls = [call for run in runs for call in run.history.calls]
-    commits = sum(len(attempt.commits) for call in calls for attempt in call.attempts)
+    commits = sum(len(attempt.commits) for run in runs for attempt in attempts_of(run))
     assert commits > len(calls) / 2
     assert sum(len(call.attempts) for call in calls) > len(calls) * 1.1
     assert {type(call.error).__name__ for call in calls} >= {"JobLost", "StoreUnavailable"}

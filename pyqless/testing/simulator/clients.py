@@ -188,11 +188,11 @@ class Client:
 
     def _learn(self, ended: Call) -> None:
         """Remember which jobs are its own."""
-        if ended.name == "pop" and ended.error is None:
-            queue = ended.words[2]
-            self.held |= {job["jid"]: queue for job in json.loads(ended.value) or []}
-        elif ended.name in ("complete", "fail", "retry"):
+        if ended.name in ("complete", "fail", "retry", "turn"):
             self.held.pop(ended.words[2], None)
+        if ended.name in ("pop", "turn") and ended.error is None:
+            taken = ended.value if ended.name == "pop" else ended.value[1]
+            self.held |= {job["jid"]: job["queue"] for job in json.loads(taken) or []}
 
     def die(self) -> None:
         """Be killed, at any moment; what has been sent lands all the same."""

@@ -24,7 +24,7 @@ def _handed_out(attempt: Attempt) -> list[str]:
 def taken_rightly(model: Model, commit: Commit) -> Iterator[str]:
     """No job is handed out while another worker's lock on it is valid."""
     attempt = commit.attempt
-    if attempt.call.name != "pop":
+    if attempt.call.name not in ("pop", "turn"):
         return
     for jid in _handed_out(attempt):
         (found,) = model.read(("HMGET", f"ql:j:{jid}", "state", "expires"))

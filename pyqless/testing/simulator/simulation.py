@@ -22,7 +22,16 @@ from pyqless.testing.simulator.workload import COMMANDS, Words, Workload
 __all__ = ["Run", "Scenario", "simulate"]
 
 #: what every run is about, and how often it is drawn
-_WEIGHTS = {"put": 6, "put new": 3, "work": 10, "pop": 3, "complete": 2, "fail": 2, "retry": 2}
+_WEIGHTS = {
+    "put": 6,
+    "put new": 3,
+    "work": 8,
+    "turn": 3,
+    "pop": 3,
+    "complete": 2,
+    "fail": 2,
+    "retry": 2,
+}
 
 #: how likely each fault is where it is drawn for a run
 _PROBABILITIES = {

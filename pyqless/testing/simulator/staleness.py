@@ -20,10 +20,10 @@ MAY_BE_STALE: Final[tuple[tuple[str, str, str], ...]] = (
     # whether others are told of a job that is tracked, and shown as such
     (".*", "ZSCORE", "ql:tracked"),
     # what is shown beside a job that is handed out
-    ("pop|peek", "SMEMBERS", "ql:j:.*-depend(ents|encies)"),
+    ("pop|turn|peek", "SMEMBERS", "ql:j:.*-depend(ents|encies)"),
     # what is found at the head of a queue is looked at again behind its guard
     (
-        "pop|peek|queues|jobs",
+        "pop|turn|peek|queues|jobs",
         "ZRANGE|ZRANGEBYSCORE|ZREVRANGE",
         "ql:q:.*-(work|locks|scheduled|recur)",
     ),
@@ -35,10 +35,12 @@ MAY_BE_STALE: Final[tuple[tuple[str, str, str], ...]] = (
 #: They may be older, where they were read ahead of the call.
 MAY_BE_OLD: Final[tuple[tuple[str, str, str], ...]] = (
     # what may be too old is looked at again behind its guard; when it goes is housekeeping
-    ("complete", "ZRANGE|ZCARD", "ql:completed"),
+    ("complete|turn", "ZRANGE|ZCARD", "ql:completed"),
     # samples that wait to be entered: those that were seen are still the first ones
     (".*", "LRANGE", "ql:py:pending:.*"),
     (".*", "SMEMBERS", "ql:py:pendings"),
+    # whether somebody's chain is broken: who goes on with it reads it again behind its guard
+    (".*", "LRANGE", "ql:py:letting-go"),
 )
 
 

@@ -7,9 +7,10 @@ import json
 import random
 import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pyqless.core import putting, replies, statistics
+from pyqless.core import batches, putting, replies, statistics, working
 from pyqless.core.commands import Call, call
 from pyqless.core.putting import JobSpec
 
@@ -118,6 +119,17 @@ def _put_new(chance: random.Random, client: Client) -> Words:
     return "put new", client.name, chance.choice(_QUEUES), jid
 
 
+def _turn(chance: random.Random, client: Client) -> Words:
+    """The end of one job and the beginning of the next, in one transaction."""
+    jid, queue = _lock(chance, client)
+    return "turn", jid, client.name, queue
+
+
+def _puts(chance: random.Random, client: Client) -> Words:
+    """Several puts in one transaction."""
+    return "puts", client.name, chance.choice(_QUEUES), *chance.choices(_JIDS, k=3)
+
+
 def _work(chance: random.Random, client: Client) -> Words:
     """What a worker does next: the calls that the driver expects."""
     if not client.held:
@@ -133,6 +145,8 @@ COMMANDS: Final[Mapping[str, Draw]] = {
     "put": _put,
     "put new": _put_new,
     "work": _work,
+    "turn": _of_lock(_turn),
+    "puts": _puts,
     "pop": _pop,
     "complete": _of_lock(_complete),
     "fail": _of_lock(_fail),
@@ -197,7 +211,8 @@ def wanted_by(words: Words, now: float) -> Call:
     """
     What a call runs.
 
-    Beside the commands of the core: ``put new WORKER QUEUE JID``, and ``fold``, which enters deferred samples.
+    Beside the commands of the core: ``put new WORKER QUEUE JID``, ``puts WORKER QUEUE JID ...``, ``turn JID WORKER QUEUE``,
+    and ``fold``, which enters deferred samples.
     """
     match words:
         case ("put new", worker, queue, jid):
@@ -205,6 +220,15 @@ def wanted_by(words: Words, now: float) -> Call:
             return Call(
                 now, lambda tx: putting.put_new(tx, worker, queue, jid, spec), replies.as_is
             )
+        case ("puts", worker, queue, *jids):
+            spec = JobSpec("klass", "{}")
+            puts = [
+                partial(putting.put, worker=worker, queue=queue, jid=jid, spec=spec) for jid in jids
+            ]
+            return Call(now, batches.together(puts, size=2), replies.as_is)
+        case ("turn", jid, worker, queue):
+            turn = partial(working.complete_and_pop, jid=jid, worker=worker, queue=queue, data="{}")
+            return Call(now, turn, lambda turn: [turn.state, str(replies.job_list(turn.jobs))])
         case ("fold",):
             return Call(now, statistics.fold, replies.nothing)
     return call((words[0], str(now), *words[1:]))
