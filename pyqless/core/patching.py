@@ -51,14 +51,9 @@ def patch(read: Command, writes: Sequence[Command]) -> Patch | None:
 
 
 def _of_hash(read: Command, writes: Sequence[Command]) -> Patch | None:
-    fields: dict[str, str | None] = {}
-    for name, _, *arguments in writes:
-        if name == "HSET":
-            fields.update(zip(arguments[::2], arguments[1::2], strict=True))
-        elif name == "HDEL":
-            fields.update(dict.fromkeys(arguments))
-        elif name != "HINCRBY" or arguments[0] in read[2:]:
-            return None
+    fields = _fields(set(read[2:]), writes)
+    if fields is None:
+        return None
 
     def answer(replies: Sequence[Any]) -> Any:
         if read[0] == "HGET":
@@ -66,6 +61,25 @@ def _of_hash(read: Command, writes: Sequence[Command]) -> Patch | None:
         return [fields.get(name, text) for name, text in zip(read[2:], replies[0], strict=True)]
 
     return Patch((read,), answer)
+
+
+def _fields(wanted: set[str], writes: Sequence[Command]) -> dict[str, str | None] | None:
+    """What the writes make of fields, from the last one back, since many write the same; None if a sum is wanted."""
+    fields: dict[str, str | None] = {}
+    for name, _, *arguments in reversed(writes):
+        if name == "HINCRBY" and arguments[0] not in wanted:
+            continue
+        if name == "HSET":
+            written = dict(zip(arguments[::2], arguments[1::2], strict=True))
+        elif name == "HDEL":
+            written = dict.fromkeys(arguments)
+        else:
+            return None
+        fields |= {field: written[field] for field in wanted & written.keys()}
+        wanted -= written.keys()
+        if not wanted:
+            break
+    return fields
 
 
 # -- sorted sets ------------------------------------------------------------------------------

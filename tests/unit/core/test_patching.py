@@ -119,6 +119,14 @@ def test_the_rest_is_read_whole(read: Command, write: Command) -> None:
     assert patch(read, [write]) is None
 
 
+def test_what_stands_before_the_last_word_on_a_field_does_not_count() -> None:
+    read = ("HMGET", "h", "a", "b")
+    writes = [("DEL", "h"), ("HINCRBY", "h", "a", 1), ("HSET", "h", "a", "5"), ("HDEL", "h", "b")]
+    found = patch(read, writes)
+    assert found is not None
+    assert found.answer([["1", "2"]]) == ["5", None]
+
+
 def test_a_key_of_another_type_shows() -> None:
     keyspace, tx = filled([("SADD", "z", "a")]), Transaction(100.0, Keys())
     tx.zadd("z", 1.0, "a")
