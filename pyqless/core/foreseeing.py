@@ -75,20 +75,33 @@ def note_next(tx: Transaction, queue: str, jid: str | None) -> None:
         tx.memory["next", queue] = jid
 
 
+def note_puts(tx: Transaction, queue: str, looks: tuple[Command, Command] | None) -> None:
+    """
+    Remember what a put into a queue looks at before it puts.
+
+    Args:
+        looks: a setting, and something that may be a little older; None for what must not be foreseen.
+    """
+    if tx.memory is not None:
+        tx.memory["puts", queue] = looks
+
+
 def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
     """
-    Foresee a pop, where pops were seen before.
+    Foresee a pop, where pops were seen before, and a put, where puts were.
 
     Args:
         put: the job that has just come to wait, and goes next if no other waits.
     """
     if tx.memory is None:
         return
+    looks = tx.memory.get(("puts", queue))
+    setting, size = (looks[:1], looks[1:]) if looks else ((), ())
     jid = tx.memory.get(("next", queue))
     if jid is None and ("next", queue) in tx.memory:
         jid = put
     if jid is None or busyness.is_busy(tx, queue):
-        tx.foresee("nothing")
+        tx.foresee("put:" + queue, *setting, free=size)
         return
     keys, sampler = tx.keys, Sampler.of(tx, "wait", queue)
     tx.foresee(
@@ -99,5 +112,6 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
         *records.reads(keys, jid),
         ("ZSCORE", keys.work(queue), jid),
         *shown_reads(keys, jid),
-        free=(*sampler.free(), letting_go.look(keys)),
+        *setting,
+        free=(*sampler.free(), letting_go.look(keys), *size),
     )

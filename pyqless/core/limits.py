@@ -11,6 +11,7 @@ import math
 from typing import TypeVar
 
 from pyqless.core.effects import Factory, Replies, Transition
+from pyqless.core.foreseeing import note_puts
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction, raise_first
 from pyqless.errors import QueueFull
@@ -54,12 +55,9 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
         raise_first([texts, waiting])
         allowed = _allowed(limit, queue, texts)
         _require_room(queue, waiting, allowed)
-        value = yield from _resumed(steps, replies)
-        if tx.ahead is not None and math.isinf(allowed):
-            # how many wait matters only where there is a limit, and then it must not be old
-            topic, guarded, free = tx.ahead
-            tx.foresee(topic, *guarded, setting, free=(*free, size))
-        return value
+        # how many wait matters only where there is a limit, and then it must not be old
+        note_puts(tx, queue, None if math.isfinite(allowed) else (setting, size))
+        return (yield from _resumed(steps, replies))
 
     return begin
 

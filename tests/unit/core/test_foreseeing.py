@@ -128,18 +128,18 @@ def test_in_a_busy_queue_no_pop_is_foreseen(store: Store) -> None:
     """It would pick among many."""
     store.call("pop 5 q A 1", conflicts=1)
     store.call("complete 6 J A q {}")
-    assert ahead(store) == Ahead("nothing")
+    assert ahead(store) == Ahead("put:q")
 
 
 def test_where_the_last_job_is_in_hand_no_pop_is_foreseen(store: Store) -> None:
     store.call("pop 5 q A 3")
     store.call("complete 6 J A q {}")
-    assert ahead(store) == Ahead("nothing")
+    assert ahead(store) == Ahead("put:q")
 
 
 def test_where_nobody_pops_no_pop_is_foreseen(store: Store) -> None:
     new(store, "M", 5.0)
-    assert ahead(store) == Ahead("nothing")
+    assert ahead(store) == Ahead("put:q")
 
 
 # -- what follows a put -----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_a_job_that_is_delayed_is_not() -> None:
     store = Store()
     store.call("pop 1 q A 1")
     new(store, "M", 2.0, delay=5.0)
-    assert ahead(store) == Ahead("nothing")
+    assert ahead(store) == Ahead("put:q")
 
 
 def test_a_job_that_comes_behind_others_is_not(store: Store) -> None:
