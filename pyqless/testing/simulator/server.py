@@ -11,7 +11,7 @@ from pyqless.core.effects import Command
 from pyqless.core.keyspace import READS, WRITES, Keyspace, NotAnInteger, WrongType
 from pyqless.storage.redis.protocol import ServerError
 
-__all__ = ["WRITING", "Observer", "Server"]
+__all__ = ["LOOKING", "WRITING", "Observer", "Server"]
 
 #: what comes back of the writes whose reply somebody may look at
 _REPLIES: Final[dict[str, Callable[[Keyspace, Command], Any]]] = {
@@ -21,6 +21,8 @@ _REPLIES: Final[dict[str, Callable[[Keyspace, Command], Any]]] = {
 }
 #: what changes something
 WRITING: Final = WRITES.keys() | {"PUBLISH", "EXPIRE", "SET"}
+#: what looks at no key
+LOOKING: Final = frozenset(("PING", "TIME", "UNWATCH"))
 _WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
 
@@ -100,19 +102,24 @@ class Server:
         try:
             if command[0] in READS:
                 return _raw(command, self.keyspace.read(command))
+            if command[0] in LOOKING:
+                return self._look(command)
             reply = self._write(command)
         except WrongType:
             return ServerError(_WRONG_TYPE)
         except (NotAnInteger, ValueError) as error:
             return ServerError(f"ERR {error}")
-        if command[0] in WRITING:
-            written.append(command)
+        written.append(command)
         return reply
+
+    def _look(self, command: Command) -> Any:
+        if command[0] == "TIME":
+            moment = self.time()
+            return [str(int(moment)), str(int(moment % 1 * 1e6))]
+        return "PONG" if command[0] == "PING" else "OK"
 
     def _write(self, write: Command) -> Any:
         name = write[0]
-        if name == "UNWATCH":
-            return "OK"
         key = write[1]
         if name == "PUBLISH":
             return 0

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import READS
 from pyqless.storage.redis.protocol import ServerError
-from pyqless.testing.simulator.server import WRITING, Server
+from pyqless.testing.simulator.server import LOOKING, WRITING, Server
 
 __all__ = ["Session"]
 
@@ -57,7 +57,7 @@ class Session:
         if self._queue is not None:
             self._queue.append(command)
             return "QUEUED"
-        if name not in READS and not _is_own(command):
+        if name in WRITING and not _is_own(command):
             self._server.observer.stray(origin, command)
         return self._server.carry_out((command,))[0]
 
@@ -110,13 +110,6 @@ class Session:
             self._server.observer.committed(origin, writes)
         return replies
 
-    def _ping(self, command: Command, _origin: Any) -> Any:
-        return command[1] if len(command) > 1 else "PONG"
-
-    def _time(self, _command: Command, _origin: Any) -> Any:
-        moment = self._server.time()
-        return [str(int(moment)), str(int(moment % 1 * 1e6))]
-
 
 _CONTROLS: Final[dict[str, Callable[[Session, Command, Any], Any]]] = {
     "WATCH": Session._watch,  # noqa: SLF001 - the table belongs to the class
@@ -124,10 +117,8 @@ _CONTROLS: Final[dict[str, Callable[[Session, Command, Any], Any]]] = {
     "MULTI": Session._multi,  # noqa: SLF001
     "DISCARD": Session._discard,  # noqa: SLF001
     "EXEC": Session._exec,  # noqa: SLF001
-    "PING": Session._ping,  # noqa: SLF001
-    "TIME": Session._time,  # noqa: SLF001
 }
-_KNOWN: Final = _CONTROLS.keys() | READS.keys() | WRITING
+_KNOWN: Final = _CONTROLS.keys() | READS.keys() | WRITING | LOOKING
 
 
 def _is_own(command: Command) -> bool:
