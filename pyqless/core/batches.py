@@ -86,20 +86,26 @@ def _outcome(tx: Transaction, plan: _Plan, call: Factory[Any]) -> Transition[Out
 
 
 def preload(
-    tx: Transaction, calls: Sequence[Factory[Any]], *, also: Sequence[Command] = ()
+    tx: Transaction,
+    calls: Sequence[Factory[Any]],
+    *,
+    also: Sequence[Command] = (),
+    last: bool = True,
 ) -> Transition[None]:
     """
     Read at once what calls will read first.
 
     Args:
         also: further reads, free ones.
+        last: the calls will probably read no more.
     """
     batches = list(_first_batches(tx, calls))
     guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
     free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
     free |= dict.fromkeys(also)
     if guarded or free:
-        yield from tx.preload(*guarded, free=[read for read in free if read not in guarded])
+        others = [read for read in free if read not in guarded]
+        yield from tx.preload(*guarded, free=others, last=last)
 
 
 def _first_batches(tx: Transaction, calls: Sequence[Factory[Any]]) -> Iterator[Batch]:

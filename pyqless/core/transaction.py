@@ -169,7 +169,7 @@ class Transaction:
         self.ahead = Ahead(topic, guarded, free)
 
     def preload(
-        self, *guarded: Command, free: Sequence[Command] = ()
+        self, *guarded: Command, free: Sequence[Command] = (), last: bool = True
     ) -> Generator[Batch, Replies, None]:
         """
         Read for transitions that are to run one after the other on this transaction, at its beginning.
@@ -177,7 +177,7 @@ class Transaction:
         What they ask for is answered with it, where it is the same, and a read that they guard was guarded.
         """
         reads = (*guarded, *free)
-        replies = yield Batch(reads, len(guarded), last=True)
+        replies = yield Batch(reads, len(guarded), last)
         self._known = dict(zip(reads, replies, strict=True))
         self._guarded = {read[1] for read in guarded}
 
@@ -202,7 +202,9 @@ class Transaction:
                 guards = len(wanted)
         found: dict[Command, Any] = {}
         if wanted:
-            found |= zip(wanted, (yield Batch(tuple(wanted), guards, last)), strict=True)
+            # others of a batch may read on, too
+            ends = last and not self.batched
+            found |= zip(wanted, (yield Batch(tuple(wanted), guards, ends)), strict=True)
         return [self._reply(read, patches.get(read), found) for read in reads]
 
     def _patch(self, read: Command) -> Patch:

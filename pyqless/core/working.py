@@ -57,7 +57,7 @@ def complete_and_pop(
         else partial(advance, jid=jid, worker=worker, queue=queue, data=data, to=to)
     )
     take: Factory[Any] = partial(pop, queue=source, worker=worker, count=1)
-    yield from batches.preload(tx, [finish, take], also=_wide_heads(tx, source))
+    yield from batches.preload(tx, [finish, take], also=_wide_heads(tx, source), last=False)
     finished = yield from finish(tx)
     taken = yield from take(tx)
     _foresee(tx, source, taken)

@@ -116,6 +116,17 @@ def test_more_can_be_read_at_once(store: Store) -> None:
     assert batch.guarded == 2
 
 
+def test_what_calls_read_on_is_not_said_to_be_the_last(store: Store) -> None:
+    fill(store, "a", "b")
+    for parent in "ab":
+        store.call(f"""put 70 me q of-{parent} klass {{}} 0 depends '["{parent}"]'""")
+    done = together(store, "complete 100 a w q {}", "complete 100 b w q {}")
+    assert done == ["complete"] * 2
+    first, *others = store.batches[:3]
+    assert first.last
+    assert [batch.last for batch in others] == [False, False]
+
+
 # -- outcomes ---------------------------------------------------------------------------------
 
 

@@ -60,6 +60,13 @@ def test_the_next_job_follows(store: Store) -> None:
     assert held(store) == ["b"]
 
 
+def test_what_is_read_first_is_not_all(store: Store) -> None:
+    fill(store, "a", "b")
+    store.call("pop 60 q w 1")
+    turn(store)
+    assert [batch.last for batch in store.batches] == [False, True]
+
+
 def test_the_last_job_is_followed_by_none(store: Store) -> None:
     fill(store, "a")
     store.call("pop 60 q w 1")
