@@ -42,8 +42,10 @@ def is_refusal(error: QlessError) -> bool:
 
     A wrong password, too few rights, no such database, a file of another kind: it answers, while one that is away does not.
     """
+    if isinstance(error, StoreCorrupted):
+        return error.argument == "path"  # of a file; anything else is damage in one place
     has_answered = isinstance(error.__cause__, ResponseError)
-    return has_answered or isinstance(error, StoreRefused | StoreUnsupported | StoreCorrupted)
+    return has_answered or isinstance(error, StoreRefused | StoreUnsupported)
 
 
 class Backoff:

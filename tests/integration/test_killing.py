@@ -76,7 +76,9 @@ class Fleet:
 
     def _child(self) -> int:
         worker = self.workers[self._any()]
-        children: list[int] = until(worker.children, "there are children", PATIENCE)
+        until(lambda: worker.children() or worker.process.poll() is not None, "children", PATIENCE)
+        assert worker.process.poll() is None, worker.log()[-3000:]
+        children: list[int] = until(worker.children, "children", PATIENCE)
         return self._drawn.choice(children)
 
     def _end(self, number: int) -> None:
