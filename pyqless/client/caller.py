@@ -9,7 +9,7 @@ import socket
 from typing import Any, Final, Generic, TypeVar
 
 from pyqless.client import checks, payload
-from pyqless.client.simplifying import Encoder, simplified
+from pyqless.client.simplifying import Encoder, is_plain, simplified
 from pyqless.errors import InvalidArgument
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.storage.default import default_url
@@ -75,6 +75,8 @@ class Caller(Generic[S]):
             InvalidArgument: JSON cannot say it, and the encoder does not help.
             DataTooLarge: it is longer than the client allows.
         """
+        if is_plain(data):
+            return payload.encode(data, self.max_data_size, is_plain=True)
         try:
             simple = simplified(data, self._encoder)
         except RecursionError:

@@ -32,7 +32,7 @@ _loads = json.JSONDecoder(strict=False).decode
 _has_long_number = re.compile(r"\d{15}").search
 
 
-def encode(data: Any, limit: int, argument: str = "data") -> str:
+def encode(data: Any, limit: int, argument: str = "data", *, is_plain: bool = False) -> str:
     """
     Write data as JSON.
 
@@ -40,6 +40,7 @@ def encode(data: Any, limit: int, argument: str = "data") -> str:
         data: what JSON can say: None, bool, int, float, str, and lists, tuples and dicts of them.
         limit: how long the JSON text may be, bytes of UTF-8.
         argument: what errors call it.
+        is_plain: whether it is known that all keys are texts.
 
     Raises:
         InvalidArgument: JSON cannot say it; the message names the place, such as ``data['ids'][3]``.
@@ -51,7 +52,7 @@ def encode(data: Any, limit: int, argument: str = "data") -> str:
     if data is False:
         checks.refuse(argument, data, "must not be a plain false, which is nothing to the Lua core")
     try:
-        text, size = _write(data, argument)
+        text, size = _write(data, argument, is_plain=is_plain)
     except RecursionError:
         message = f"{argument} is nested too deep"
         raise InvalidArgument(message, argument=argument, value=data) from None
@@ -61,14 +62,14 @@ def encode(data: Any, limit: int, argument: str = "data") -> str:
     return text
 
 
-def _write(data: Any, argument: str) -> tuple[str, int]:
+def _write(data: Any, argument: str, *, is_plain: bool) -> tuple[str, int]:
     """The JSON text, and its size in bytes."""
     try:
         text = _dumps(data)
         size = len(text.encode("utf-8", "surrogateescape"))
     except (TypeError, ValueError):
         _refuse(data, argument)
-    if not _has_text_keys(data):
+    if not (is_plain or _has_text_keys(data)):
         _refuse(data, argument)
     if _has_long_number(text):
         _look_at_integers(data, argument)

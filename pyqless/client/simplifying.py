@@ -10,12 +10,42 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-__all__ = ["Encoder", "simplified"]
+__all__ = ["Encoder", "is_plain", "simplified"]
 
 #: makes something that JSON can say of a value that it cannot say, such as a datetime; raises ``TypeError`` for others
 Encoder: TypeAlias = Callable[[Any], Any]
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+_CONTAINERS: Final = frozenset({dict, list, tuple})
+_PLAIN: Final = _SCALARS | _CONTAINERS
+
+#: how many containers are looked at, and how deep; what has more, or contains itself, is left to the slower way
+_MANY, _DEEP = 100_000, 100
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is made of nothing but what JSON can say as it is, by exact types; most data is."""
+    level: list[Any] = [[value]]
+    looked_at = 0
+    for _ in range(_DEEP):
+        looked_at += len(level)
+        if not level or looked_at > _MANY:
+            break
+        below: list[Any] = []
+        for container in level:
+            if type(container) is dict:
+                if not {*map(type, container)} <= {str}:
+                    return False
+                container = container.values()  # noqa: PLW2901 - its members count from here on
+            kinds = {*map(type, container)}
+            if not kinds <= _PLAIN:
+                return False
+            if not kinds.isdisjoint(_CONTAINERS):
+                below += [member for member in container if type(member) in _CONTAINERS]
+        level = below
+    return not level
 
 
 def simplified(value: Any, encoder: Encoder | None) -> Any:

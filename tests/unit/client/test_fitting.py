@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pydantic
@@ -12,7 +15,7 @@ import pytest
 
 from pyqless import Client, Queue
 from pyqless.client.fitting import fitted
-from pyqless.client.simplifying import simplified
+from pyqless.client.simplifying import is_plain, simplified
 from pyqless.errors import DataMismatch, InvalidArgument
 
 
@@ -177,3 +180,52 @@ def test_a_bad_argument_is_named(client: Client, argument: str, call: Any) -> No
         call(client)
     assert caught.value.argument == argument
     assert client.storage.dump() == before
+
+
+# -- what needs no look of its own ------------------------------------------------------------------
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+def _nested(depth: int) -> Any:
+    data: Any = 1
+    for _ in range(depth):
+        data = [data]
+    return data
+
+
+def _ring() -> Any:
+    ring: list[Any] = []
+    ring.append(ring)
+    return ring
+
+
+@pytest.mark.parametrize(
+    "data",
+    [None, 1, "a", [], {}, {"a": [1, 2.5, None, True, {"b": ("c",)}]}, _nested(90)],
+)
+def test_plain_data_stays_as_it_is(data: Any) -> None:
+    assert is_plain(data)
+    assert json.dumps(simplified(data, None)) == json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {1: "a"},
+        {"a": {None: 1}},
+        [{"a": object()}],
+        [b"a"],
+        {"a": Colour.RED},
+        {Colour.RED: 1},
+        [OrderedDict(a=1)],
+        _nested(101),
+        _ring(),
+        {1, 2},
+        ["a"] + [[]] * 100_001,
+    ],
+)
+def test_other_data_is_looked_at(data: Any) -> None:
+    assert not is_plain(data)
