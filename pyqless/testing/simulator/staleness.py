@@ -9,6 +9,7 @@ meant; and all others must be as if the call had run at the moment of its commit
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from pyqless.core.effects import Command
@@ -44,27 +45,16 @@ MAY_BE_OLD: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def _compiled(rows: tuple[tuple[str, str, str], ...]) -> list[list[re.Pattern[str]]]:
-    return [[re.compile(text) for text in row] for row in rows]
-
-
-_STALE: Final = _compiled(MAY_BE_STALE)
-_OLD: Final = _compiled(MAY_BE_OLD)
-
-
 def may_be_stale(name: str, read: Command) -> bool:
     """Whether an unguarded read of a call is one of ``MAY_BE_STALE``."""
-    return _is_one_of(_STALE, name, read)
+    return _is_one_of(MAY_BE_STALE, name, read[0], read[1])
 
 
 def may_be_old(name: str, read: Command) -> bool:
     """Whether an unguarded read of a call is one of ``MAY_BE_OLD``."""
-    return _is_one_of(_OLD, name, read)
+    return _is_one_of(MAY_BE_OLD, name, read[0], read[1])
 
 
-def _is_one_of(rows: list[list[re.Pattern[str]]], name: str, read: Command) -> bool:
-    texts = (name, read[0], read[1])
-    return any(
-        all(pattern.fullmatch(text) for pattern, text in zip(row, texts, strict=True))
-        for row in rows
-    )
+@lru_cache(maxsize=10_000)
+def _is_one_of(rows: tuple[tuple[str, str, str], ...], *texts: str) -> bool:
+    return any(all(map(re.fullmatch, row, texts)) for row in rows)
