@@ -188,17 +188,22 @@ class Transaction:
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool
     ) -> Generator[Batch, Replies, Replies]:
-        if not reads:
-            return []
-        patches = {read: self._patch(read) for read in reads if read[1] not in self._images}
+        patches: dict[Command, Patch] = {}
         wanted: dict[Command, None] = {}
         guards = 0
         for position, read in enumerate(reads):
-            is_guarded = position < guarded
-            for needed in patches[read].reads if read in patches else ():
-                if needed not in self._known or (is_guarded and read[1] not in self._guarded):
+            key = read[1]
+            if key in self._images:
+                needs: tuple[Command, ...] = ()
+            elif key in self._staged:
+                patches[read] = self._patch(read)
+                needs = patches[read].reads
+            else:
+                needs = (read,)
+            for needed in needs:
+                if needed not in self._known or (position < guarded and key not in self._guarded):
                     wanted[needed] = None
-            if is_guarded:
+            if position < guarded:
                 guards = len(wanted)
         found: dict[Command, Any] = {}
         if wanted:
@@ -208,16 +213,18 @@ class Transaction:
         return [self._reply(read, patches.get(read), found) for read in reads]
 
     def _patch(self, read: Command) -> Patch:
-        """How to answer a read of a key that has no image."""
-        writes = self._staged.get(read[1])
-        if writes is None:
-            return Patch((read,), itemgetter(0), _is_whole(read))
+        """How to answer a read of a key that has staged writes, but no image."""
+        writes = self._staged[read[1]]
         patched = None if _is_whole(read) else patch(read, writes)
         return patched or Patch((_whole_read(read, writes[-1][0]),), itemgetter(0), whole=True)
 
     def _reply(self, read: Command, patched: Patch | None, found: dict[Command, Any]) -> Any:
-        if read[1] in self._images or patched is None:
+        if read[1] in self._images:
             return self._answer(read)
+        if patched is None:
+            reply = found[read] if read in found else self._known[read]
+            is_image = read[0] in _WHOLE and _is_whole(read) and type(reply) is not StoreCorrupted
+            return self._image(read, reply) if is_image else reply
         replies = [
             found[needed] if needed in found else self._known[needed] for needed in patched.reads
         ]

@@ -21,6 +21,7 @@ SPECS = st.builds(
     priority=st.none() | NUMBERS,
     tags=st.none() | st.lists(st.sampled_from(["red", "green", "ä", ""]), max_size=4),
     retries=st.none() | st.integers(0, 9).map(float),
+    depends=st.none(),
 )
 
 #: what is in the store before
