@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.core.chaining import followed
@@ -23,13 +24,17 @@ __all__ = ["Outcome", "preload", "together"]
 Outcome: TypeAlias = Any | QlessError
 
 
-class _Plan(NamedTuple):
-    """How a batch is to be carried out."""
+class _Course(NamedTuple):
+    """How far a batch has come."""
 
-    #: how many calls a transaction takes
-    size: int
+    #: the calls of each transaction that is to come
+    parts: tuple[Sequence[Factory[Any]], ...]
     #: whether a call that fails makes all fail
     all_or_nothing: bool
+    #: the outcomes of those that have been
+    done: tuple[list[Outcome], ...] = ()
+    #: what is to follow the last one
+    after: tuple[Factory[Any], ...] = ()
 
 
 def together(
@@ -47,38 +52,38 @@ def together(
     Returns:
         a transition whose value is the list of their outcomes.
     """
-    return partial(_link, plan=_Plan(size, all_or_nothing), calls=tuple(calls), done=[], after=[])
+    parts = tuple(calls[start : start + size] for start in range(0, len(calls), size))
+    return partial(_link, course=_Course(parts or ((),), all_or_nothing))
 
 
-def _link(
-    tx: Transaction,
-    plan: _Plan,
-    calls: tuple[Factory[Any], ...],
-    done: list[Outcome],
-    after: list[Factory[Any]],
-) -> Transition[list[Outcome] | Continue | FollowedBy]:
-    """Carry out the first of the calls; ``done`` and ``after`` are what those before them gave."""
-    part, rest = calls[: plan.size], calls[plan.size :]
+def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Continue | FollowedBy]:
+    """Carry out the calls of one transaction."""
+    part, *parts = course.parts
     tx.batched = True
     yield from preload(tx, part)
-    values, later = list(done), list(after)
+    values: list[Outcome] = []
+    after = dict.fromkeys(course.after)
     for call in part:
-        value = yield from _outcome(tx, plan, call)
+        value = yield from _outcome(tx, call, all_or_nothing=course.all_or_nothing)
         if isinstance(value, FollowedBy):
-            later.append(value.rest)
+            after[value.rest] = None
             value = value.value
         values.append(value)
-    if rest:
-        return Continue(partial(_link, plan=plan, calls=rest, done=values, after=later))
-    return followed(values, *later)
+    done = (*course.done, values)
+    if parts:
+        rest = _Course(tuple(parts), course.all_or_nothing, done, tuple(after))
+        return Continue(partial(_link, course=rest))
+    return followed([*chain.from_iterable(done)], *after)
 
 
-def _outcome(tx: Transaction, plan: _Plan, call: Factory[Any]) -> Transition[Outcome | FollowedBy]:
+def _outcome(
+    tx: Transaction, call: Factory[Any], *, all_or_nothing: bool
+) -> Transition[Outcome | FollowedBy]:
     staged, reported = len(tx.writes), len(tx.reports)
     try:
         return (yield from call(tx))
     except QlessError as fault:
-        if plan.all_or_nothing:
+        if all_or_nothing:
             raise
         tx.rewind(staged)
         del tx.reports[reported:]

@@ -64,9 +64,10 @@ def complete(
 ) -> Batch:
     """See ``Jobs.complete_many``."""
     to = requests.onward(next_queue, delay, depends)
-    return _of_jobs(
+    batch = _of_jobs(
         jobs, lambda job: requests.completion(job, to), _FEWER, all_or_nothing=all_or_nothing
     )
+    return batch._replace(transition=announced(batch.transition))
 
 
 def fail(jobs: Iterable[Job], group: str, message: str, *, all_or_nothing: bool) -> Batch:
@@ -145,4 +146,4 @@ def _together(calls: list[Factory[Any]], size: int, *, all_or_nothing: bool) -> 
     if whole and len(calls) > size:
         fault = f"takes no more than {size} at once, and here are {len(calls)}"
         checks.refuse("all_or_nothing", all_or_nothing, fault)
-    return announced(settled(together(calls, size=size, all_or_nothing=whole)))
+    return settled(together(calls, size=size, all_or_nothing=whole))

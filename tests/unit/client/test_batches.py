@@ -159,6 +159,15 @@ def test_many_jobs_go_on(client: Client, queue: Queue) -> None:
     assert kinds(client.jobs.complete_many([])) == []
 
 
+def test_who_waits_is_woken_once(client: Client, queue: Queue) -> None:
+    """As by single calls: a put is told by the log, a job that goes on or is let go by us, too."""
+    wakes = client.storage.subscribe(client.storage.keys.wake("*"))
+    jobs = held(queue, 3)
+    assert wakes.drain() == []
+    client.jobs.complete_many(jobs, "next")
+    assert [message.channel for message in wakes.drain()] == [client.storage.keys.wake("next")]
+
+
 def test_all_or_none_are_completed(client: Client, bob: Client, queue: Queue) -> None:
     mine, lost = held(queue, 2)
     bob.queues["mail"].put("k", jid=lost.jid)
