@@ -102,7 +102,7 @@ def _put(
     must_exist: bool = False,
 ) -> Transition[str]:
     _refuse_reserved(jid)
-    tx.grows = not must_exist
+    tx.grows |= not must_exist
     keys = tx.keys
     others = [] if isinstance(spec, InvalidArgument) else spec.depends or []
     fields, entries, dependencies, texts, *states, tracked = yield from tx.read(
