@@ -14,11 +14,11 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.core.chaining import followed
-from pyqless.core.effects import Batch, Command, Continue, Factory, FollowedBy, Transition
+from pyqless.core.effects import Batch, Continue, Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError
 
-__all__ = ["Outcome", "preload", "together"]
+__all__ = ["Outcome", "together"]
 
 #: the value of a call, or why it failed
 Outcome: TypeAlias = Any | QlessError
@@ -60,7 +60,7 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
     """Carry out the calls of one transaction."""
     part, *parts = course.parts
     tx.batched = True
-    yield from preload(tx, part)
+    yield from _preload(tx, part)
     values: list[Outcome] = []
     after = dict.fromkeys(course.after)
     for call in part:
@@ -90,27 +90,14 @@ def _outcome(
         return fault
 
 
-def preload(
-    tx: Transaction,
-    calls: Sequence[Factory[Any]],
-    *,
-    also: Sequence[Command] = (),
-    last: bool = True,
-) -> Transition[None]:
-    """
-    Read at once what calls will read first.
-
-    Args:
-        also: further reads, free ones.
-        last: the calls will probably read no more.
-    """
+def _preload(tx: Transaction, calls: Sequence[Factory[Any]]) -> Transition[None]:
+    """Read at once what calls will read first."""
     batches = list(_first_batches(tx, calls))
     guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
     free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
-    free |= dict.fromkeys(also)
     if guarded or free:
         others = [read for read in free if read not in guarded]
-        yield from tx.preload(*guarded, free=others, last=last)
+        yield from tx.preload(*guarded, free=others)
 
 
 def _first_batches(tx: Transaction, calls: Sequence[Factory[Any]]) -> Iterator[Batch]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from pyqless.core import batches, letting_go, records
+from pyqless.core import busyness, letting_go, records
 from pyqless.core.candidates import head_reads, shown_reads
 from pyqless.core.chaining import in_turn
 from pyqless.core.completing import Next, advance, complete
+from pyqless.core.dependencies import state_reads
 from pyqless.core.effects import Command, Continue, Factory, FollowedBy, Transition
 from pyqless.core.foreseeing import completion_reads, pop_opening
 from pyqless.core.models import Job
@@ -56,17 +57,28 @@ def complete_and_pop(
         if to is None
         else partial(advance, jid=jid, worker=worker, queue=queue, data=data, to=to)
     )
-    take: Factory[Any] = partial(pop, queue=source, worker=worker, count=1)
-    yield from batches.preload(tx, [finish, take], also=_wide_heads(tx, source), last=False)
+    busyness.notice(tx, source)
+    guarded, free = _reads(tx, jid, queue, source)
+    parents = [] if to is None else state_reads(tx.keys, to.depends)
+    yield from tx.preload(*guarded, *parents, free=free, last=False)
     finished = yield from finish(tx)
-    taken = yield from take(tx)
+    taken = yield from pop(tx, source, worker, 1)
     _foresee(tx, source, taken)
     return _turn(finished, taken)
 
 
-def _wide_heads(tx: Transaction, queue: str) -> list[Command]:
-    """The heads of a queue where one job, the one that is finished, may be struck off."""
-    return [widened(read, 1) for read in head_reads(tx.keys, queue, 1)]
+def _reads(
+    tx: Transaction, jid: str, queue: str, source: str
+) -> tuple[list[Command], list[Command]]:
+    """What completing a job and then popping another will read first, guarded and free."""
+    keys = tx.keys
+    guarded, free = completion_reads(tx, jid, Sampler.of(tx, "run", queue))
+    heads = head_reads(keys, source, 1, busyness.spread(tx, source))
+    if source == queue:
+        # the job that is completed is struck off first
+        recur = keys.recur(queue)
+        heads = tuple(read if read[1] == recur else widened(read, 1) for read in heads)
+    return [*guarded, *pop_opening(keys, source)], [*free, *heads, letting_go.look(keys)]
 
 
 def _turn(finished: Any, taken: Any) -> Turn | Continue | FollowedBy:
@@ -93,18 +105,20 @@ def _foresee(tx: Transaction, queue: str, taken: Any) -> None:
     keys, wait = tx.keys, Sampler.of(tx, "wait", queue)
     if wait.defers:
         return
-    guarded, (tracked, *free) = completion_reads(tx, jobs[0].jid, Sampler.of(tx, "run", queue))
+    guarded, free = _reads(tx, jobs[0].jid, queue, queue)
+    may_age = {keys.completed, *(read[1] for read in Sampler.of(tx, "run", queue).free())}
     tx.foresee(
         "turn:" + queue,
         *guarded,
-        tracked,
+        *(read for read in free if read[1] not in may_age and read != letting_go.look(keys)),
         ("HGETALL", keys.config),
-        *pop_opening(keys, queue),
-        *_wide_heads(tx, queue),
-        *head_reads(keys, queue, 1),
         *wait.guarded(),
         *records.reads(keys, following),
         ("ZSCORE", keys.work(queue), following),
         *shown_reads(keys, following),
-        free=(*free, *wait.free(), letting_go.look(keys)),
+        free=(
+            *(read for read in free if read[1] in may_age),
+            *wait.free(),
+            letting_go.look(keys),
+        ),
     )

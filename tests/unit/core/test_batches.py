@@ -103,19 +103,6 @@ def test_views_and_calls_that_end_at_once_are_not_read_for(store: Store) -> None
     assert [batch.snapshot for batch in store.batches] == [True]
 
 
-def test_more_can_be_read_at_once(store: Store) -> None:
-    also = [("ZCARD", "ql:workers"), ("HGETALL", "ql:j:a")]
-
-    def begin(tx: Transaction) -> Transition[Any]:
-        yield from batches.preload(tx, calls("heartbeat 100 a w"), also=also)
-        return (yield from tx.read(free=also[:1]))
-
-    assert store.run(begin, 100) == [0]
-    (batch,) = store.batches
-    assert batch.reads == (("HGETALL", "ql:j:a"), ("HGETALL", "ql:config"), ("ZCARD", "ql:workers"))
-    assert batch.guarded == 2
-
-
 def test_what_calls_read_on_is_not_said_to_be_the_last(store: Store) -> None:
     fill(store, "a", "b")
     for parent in "ab":
