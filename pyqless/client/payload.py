@@ -28,8 +28,8 @@ _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SEPAR
 _dumps_leniently = json.JSONEncoder(ensure_ascii=False, separators=_SEPARATORS).encode
 _loads = json.JSONDecoder(strict=False).decode
 
-#: text without so many digits in a row holds no integer that Lua would round
-_has_long_number = re.compile(r"\d{15}").search
+#: text without a number of so many digits, and no more than digits, holds no integer that Lua would round
+_has_long_number = re.compile(r"(?:^|[\[:,])-?\d{15,}(?:$|[\]},])").search
 
 
 def encode(data: Any, limit: int, argument: str = "data", *, is_plain: bool = False) -> str:
