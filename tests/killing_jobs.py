@@ -40,7 +40,7 @@ def _steps(job: Any, is_first: bool) -> None:  # noqa: FBT001
     """Be like most jobs."""
     for _ in range(10):
         job.checkpoint()
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
 def _deaf(job: Any, is_first: bool) -> None:  # noqa: FBT001

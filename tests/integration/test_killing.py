@@ -183,7 +183,7 @@ def _killed(server: Server) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("total", "stride"),
-    [(250, 20), pytest.param(10_000, 200, marks=pytest.mark.soak)],
+    [(300, 20), pytest.param(10_000, 200, marks=pytest.mark.soak)],
     ids=["short", "soak"],
 )
 def test_nothing_is_lost_and_no_job_is_run_twice_within_a_valid_lock(
