@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -16,7 +17,13 @@ from tests import servers
 from tests.servers import KINDS, Kind, NotInstalled, Server, Variant
 
 # Failed assertions outside of the test modules show their values, too.
-pytest.register_assert_rewrite("tests.property.invariants", "tests.property.machines")
+# a shell ignores interrupts for what it runs in the background, and children inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+pytest.register_assert_rewrite(
+    "tests.property.invariants", "tests.property.machines", "tests.unit.core.examples"
+)
 
 CI: Final = bool(os.environ.get("CI"))
 

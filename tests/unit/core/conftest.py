@@ -9,8 +9,6 @@ import pytest
 
 from pyqless.conformance import Target
 
-pytest.register_assert_rewrite("tests.unit.core.examples")
-
 
 @pytest.fixture
 def core() -> Iterator[Target]:

@@ -106,10 +106,12 @@ class ForkingWorker(Worker):
         child = _FORK.Process(target=self._live, args=(sandbox, resume))
         # a signal must find the child both in our books and without our handlers
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _ORDERS)
-        child.start()
-        pid = child.pid or 0
-        self._children[pid], self.sandboxes[pid] = child, sandbox
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            child.start()
+            pid = child.pid or 0
+            self._children[pid], self.sandboxes[pid] = child, sandbox
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         logger.info("Spawned worker %i", pid)
 
     def _live(self, sandbox: str, resume: Sequence[Job]) -> None:
