@@ -81,6 +81,18 @@ class Subscription(ABC):
         self.close()
 
 
+class Hints(dict[Any, Any]):
+    """What transitions note for later ones; all is forgotten where it becomes too much, as with ever new queues."""
+
+    #: how many there may be
+    MANY: ClassVar[int] = 10_000
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if len(self) >= self.MANY and key not in self:
+            self.clear()
+        super().__setitem__(key, value)
+
+
 class Described:
     """What a storage is, whether it blocks or not."""
 
@@ -91,7 +103,7 @@ class Described:
         self.clock = clock
         self.metrics = Metrics()
         #: hints that transitions leave for later ones
-        self.memory: dict[Any, Any] = {}
+        self.memory: dict[Any, Any] = Hints()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url} namespace={self.keys.namespace!r}>"

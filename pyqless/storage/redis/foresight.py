@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pyqless.core.effects import Ahead, Batch, Command
+from pyqless.storage.base import Hints
 from pyqless.storage.redis.protocol import ServerError
 
 __all__ = ["Foresight", "Trust", "Unconfirmed"]
@@ -63,7 +64,7 @@ class Trust:
     """Which topics are worth guessing about: not those that others keep changing."""
 
     def __init__(self) -> None:
-        self._doubts: dict[str, int] = {}
+        self._doubts: dict[str, int] = Hints()
 
     def allows(self, topic: str) -> bool:
         """Whether to guess; each refusal brings the next try nearer."""

@@ -262,7 +262,7 @@ class Lane:
         said = dict(line.split(":", 1) for line in replies[-1].splitlines() if ":" in line)
         limit = int(said.get("maxmemory", 0))
         evicts = said.get("maxmemory_policy") != "noeviction"
-        self.room = 1.0 if evicts or not limit else 1.0 - int(said["used_memory"]) / limit
+        self.room = 1.0 if evicts or not limit else 1.0 - int(said.get("used_memory", 0)) / limit
 
     # -- reading ahead ----------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from pyqless.errors import (
     StoreUnsupported,
     WrongQueue,
 )
+from pyqless.storage.base import Hints
 from pyqless.storage.redis.foresight import Foresight, Trust
 from pyqless.storage.redis.lane import State
 from pyqless.storage.redis.protocol import ServerError
@@ -876,3 +877,23 @@ def test_a_topic_that_keeps_failing_is_left_alone_and_comes_back(
     assert looked[:30].count(True) < 10
     assert looked[-10:] == [True] * 10
     assert bench.storage.metrics.conflicts == 0
+
+
+# -- hints --------------------------------------------------------------------------------------------
+
+
+def test_hints_do_not_pile_up_with_ever_new_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hints, "MANY", 3)
+    hints = Hints()
+    for number in range(10):
+        hints["next", f"q{number}"] = number
+        assert hints["next", f"q{number}"] == number
+        assert len(hints) <= 3
+
+
+def test_a_hint_that_is_changed_drives_out_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hints, "MANY", 2)
+    hints = Hints()
+    hints["a"], hints["b"] = 1, 2
+    hints["a"] = 3
+    assert hints == {"a": 3, "b": 2}
