@@ -19,7 +19,7 @@ from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.fetching import AsyncFetcher, Lookout
 from pyqless.worker.leftovers import resume_async
-from pyqless.worker.pulse import Pulse
+from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
@@ -120,8 +120,7 @@ class AsyncWorker:
         try:
             yield
         finally:
-            heart.cancel()
-            await asyncio.gather(heart, return_exceptions=True)
+            await end(heart)
             await self._fetcher.close()
             with quietly():
                 await self.client.storage.run(self._teller.last_word())

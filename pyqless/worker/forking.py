@@ -166,8 +166,12 @@ class ForkingWorker:
     def _greet(self) -> None:
         """Ask the store for some of what children will need: one that refuses it now would refuse it to all of them."""
         self._tell(at_first=True)
+        lookout = Lookout(self.settings.queues, None)
+        now = float(self.client.storage.clock())
         with quietly(at_first=True):
-            for name in Lookout(self.settings.queues, None).queues[:1]:
+            if lookout.needs_known(now):
+                lookout.know(self.client.queues.counts(), now)
+            for name in lookout.queues[:1]:
                 self.client.queues[name].peek()
 
     def _reload(self) -> None:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pyqless.client import AsyncClient
 from pyqless.errors import QlessError, StorageError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.heartbeats import Heartbeats
 from pyqless.worker.keeper import LOST_EVENTS, RESUBSCRIBE, TICK
+from pyqless.worker.waiting import SLICE
 
-__all__ = ["Pulse"]
+__all__ = ["Pulse", "end"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -54,8 +56,7 @@ class Pulse:
                 await asyncio.sleep(min(TICK, self._book.wait(self._now())))
         finally:
             if listener is not None:
-                listener.cancel()
-                await asyncio.gather(listener, return_exceptions=True)
+                await end(listener)
 
     def _now(self) -> float:
         return float(self._client.storage.clock())
@@ -79,3 +80,12 @@ class Pulse:
             except StorageError as error:
                 logger.info("no messages for now: %s", error)
             await asyncio.sleep(RESUBSCRIBE)
+
+
+async def end(task: asyncio.Task[Any]) -> None:
+    """Cancel a task, again and again until it has ended."""
+    # before Python 3.12, asyncio.wait_for swallows a cancellation that comes together with what it waits for
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=SLICE)
+    await asyncio.gather(task, return_exceptions=True)  # what it raised is of no use to anybody now

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pyqless.client import Client
 from pyqless.doctor import Role, acl_line
 from tests.servers import Server
 from tests.workers import Worker, until
@@ -31,14 +32,14 @@ def server(one_redis_server: Server) -> Iterator[Server]:
         client.execute_command("ACL", "DELUSER", "producer", "nobody")
 
 
-def run(kind: str, url: str) -> tuple[int, str]:
-    line = [sys.executable, "-m", "pyqless", "worker", "q", "-m", "tests.worker_jobs"]
+def run(kind: str, url: str, queue: str = "q") -> tuple[int, str]:
+    line = [sys.executable, "-m", "pyqless", "worker", queue, "-m", "tests.worker_jobs"]
     done = subprocess.run(
         [*line, "--kind", kind, "--url", url],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=20,
         check=False,
     )
     assert done.stdout == ""
@@ -71,6 +72,22 @@ def test_too_few_rights_to_take_jobs_are_final_too(server: Server, kind: str) ->
     status, told = run(kind, f"redis://producer:pw@127.0.0.1:{server.port}/0")
     assert status == 1
     assert "lacks or forbids" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("right", ["-zcard", "-hgetall"])
+def test_they_are_final_where_queues_are_named_by_a_pattern(
+    server: Server, kind: str, right: str
+) -> None:
+    """Whether it may not look which queues there are, or may not look into the one that there is."""
+    with server.client() as admin:
+        admin.execute_command("ACL", "SETUSER", "producer", "+@all", right)
+    with Client(f"redis://127.0.0.1:{server.port}/0") as client:
+        client.queues["emails"].put("tests.worker_jobs.Nothing")
+    status, told = run(kind, f"redis://producer:pw@127.0.0.1:{server.port}/0", "e*")
+    assert status == 1
+    assert f"forbids {right[1:].upper()}" in told
     assert "Traceback" not in told
 
 
