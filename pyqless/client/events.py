@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from pyqless.client import checks
 from pyqless.core.keys import Keys
 from pyqless.storage.base import GAP, Message
+from pyqless.storage.channels import literal
 
 __all__ = ["Event", "Source", "channels", "event_of"]
 
@@ -49,7 +50,7 @@ class Event:
 
 def channels(keys: Keys, sources: tuple[Source, ...], worker: str) -> list[str]:
     """
-    The channels to listen to.
+    The channels to listen to, as patterns.
 
     Args:
         sources: all of them if none is named.
@@ -65,7 +66,7 @@ def channels(keys: Keys, sources: tuple[Source, ...], worker: str) -> list[str]:
         "log": [keys.channel("log")],
         "worker": [keys.worker_channel(checks.name("worker", worker))],
     }
-    return [channel for source in sources or SOURCES for channel in by_source[source]]
+    return [literal(name) for source in sources or SOURCES for name in by_source[source]]
 
 
 def event_of(keys: Keys, message: Message) -> Event:

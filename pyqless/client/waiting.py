@@ -23,6 +23,7 @@ from pyqless.core.keys import Keys
 from pyqless.core.waking import Outlook
 from pyqless.errors import NotReplicated
 from pyqless.storage import Message
+from pyqless.storage.channels import literal
 
 __all__ = ["INTERVAL", "Waiting", "still_handed"]
 
@@ -68,8 +69,9 @@ class Waiting:
 
     @property
     def channels(self) -> list[str]:
-        """Where that is told which wakes."""
-        return [self._keys.channel("log"), *map(self._keys.wake, self.queues)]
+        """Where that is told which wakes, as patterns."""
+        names = [self._keys.channel("log"), *map(self._keys.wake, self.queues)]
+        return [literal(name) for name in names]
 
     def questions(self) -> list[tuple[str, Factory[bool]]]:
         """What is to be asked about the queues, once, and again after a setting has changed."""

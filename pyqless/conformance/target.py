@@ -10,6 +10,7 @@ from pyqless.core.commands import call
 from pyqless.core.replies import Reply
 from pyqless.errors import QlessError
 from pyqless.storage import Subscription, open_storage
+from pyqless.storage.channels import literal
 
 __all__ = ["Target"]
 
@@ -68,7 +69,7 @@ class Target:
         """Begin to record messages, from now on."""
         if self._recording is not None:
             self._recording.close()
-        self._recording = self._storage.subscribe(self._storage.keys.prefix + "*")
+        self._recording = self._storage.subscribe(literal(self._storage.keys.prefix) + "*")
 
     def recorded(self) -> list[Message]:
         """The (channel, data) of all messages published since ``record`` or the last call, but pyqless's own."""

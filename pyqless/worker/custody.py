@@ -11,6 +11,7 @@ from pyqless.client import Client
 from pyqless.client.events import event_of
 from pyqless.errors import QlessError, StorageError
 from pyqless.storage import Subscription
+from pyqless.storage.channels import literal
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.heartbeats import Heartbeats
 from pyqless.worker.keeper import LOST_EVENTS, RESUBSCRIBE
@@ -19,9 +20,6 @@ from pyqless.worker.stopping import StopReason
 __all__ = ["Custody"]
 
 logger = logging.getLogger("pyqless.worker")
-
-#: characters that mean something in a pattern of channels
-_SPECIAL = frozenset("*?[]\\^")
 
 
 class Custody:
@@ -37,10 +35,9 @@ class Custody:
         self._client = client
         self._book = Heartbeats()
         self._suspended: dict[str, Callable[[], bool]] = {}
-        self._channel = client.storage.keys.worker_channel(f"{name}/*")
+        self._channel = literal(client.storage.keys.worker_channel(f"{name}/")) + "*"
         self._messages: Subscription | None = None
-        can_listen = listen and not _SPECIAL.intersection(name)
-        self._subscribe_at = float("-inf") if can_listen else float("inf")
+        self._subscribe_at = float("-inf") if listen else float("inf")
 
     def take(self, attempt: Attempt, suspended: Callable[[], bool]) -> None:
         """

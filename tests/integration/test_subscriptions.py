@@ -13,6 +13,7 @@ import redis
 
 from pyqless.errors import StoreRefused, StoreUnavailable
 from pyqless.storage import Message, open_storage
+from pyqless.storage.channels import literal
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage, pubsub
 from tests.servers import Server
 
@@ -35,6 +36,30 @@ def test_names_and_patterns(storage: RedisStorage, redis_url: str) -> None:
             client.publish(channel, data)
         assert subscription.drain() == [Message(*pair) for pair in sent if pair[0] != "c"]
         assert subscription.drain() == []
+
+
+def test_a_literal_name_is_no_pattern(storage: RedisStorage, redis_url: str) -> None:
+    """So a user needs a right to the name alone."""
+    names = ["w[1]", "w*", "w\\", "w[1]"]
+    with (
+        redis.Redis.from_url(redis_url) as client,
+        storage.subscribe(*map(literal, names), literal("x[") + "*") as subscription,
+    ):
+        assert set(client.pubsub_channels("w*")) == {name.encode() for name in names}
+        assert client.pubsub_numpat() == 1
+        for channel in ("w1", "w[1]", "w", "w\\", "x", "x[1"):
+            client.publish(channel, "")
+        heard = [message.channel for message in subscription.drain()]
+        assert heard == ["w[1]", "w\\", "x[1"]
+
+
+async def test_a_name_may_be_given_twice(redis_url: str) -> None:
+    async with AsyncRedisStorage(redis_url) as storage:
+        subscription = await storage.subscribe("a", "a", "b*", "b*")
+        with redis.Redis.from_url(redis_url) as client:
+            client.publish("a", "1")
+        assert await subscription.get(5) == Message("a", "1")
+        await subscription.close()
 
 
 def test_bytes_that_are_no_utf_8(storage: RedisStorage, redis_url: str) -> None:

@@ -12,6 +12,7 @@ from pyqless.client.events import TRACKED
 from pyqless.compat.qless.exceptions import translated
 from pyqless.compat.qless.logs import logger
 from pyqless.storage import Message, Storage, Subscription
+from pyqless.storage.channels import literal
 from pyqless.storage.redis.pubsub import RedisSubscription
 
 __all__ = ["Events", "Listener"]
@@ -31,7 +32,7 @@ class Listener:
 
     def __init__(self, redis: Any, channels: Iterable[str]) -> None:
         self._source = redis
-        self._channels = tuple(channels)
+        self._channels = tuple(map(literal, channels))
         self._messages: Subscription | None = None
         self._ends = threading.Event()
 

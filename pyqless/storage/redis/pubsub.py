@@ -13,6 +13,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from pyqless.errors import StoreRefused, StoreUnavailable
 from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
+from pyqless.storage.channels import name_of
 
 __all__ = ["AsyncRedisSubscription", "RedisSubscription"]
 
@@ -29,9 +30,10 @@ _PATIENCE = 5.0
 
 
 def _split(channels: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Names and patterns: a user may have a right to the one and not to the other."""
-    patterns = [channel for channel in channels if any(mark in channel for mark in "*?[")]
-    return [channel for channel in channels if channel not in patterns], patterns
+    """Names and patterns, each once: a user may have a right to the one and not to the other."""
+    names = {channel: name_of(channel) for channel in channels}
+    patterns = [channel for channel, name in names.items() if name is None]
+    return list(dict.fromkeys(name for name in names.values() if name is not None)), patterns
 
 
 def _message(event: dict[str, Any]) -> Message:
@@ -95,9 +97,10 @@ class RedisSubscription(Subscription):
         self._closed = False
         #: held by whoever reads: closing the connection under a reader confuses redis-py
         self._reading = threading.RLock()
-        self._acknowledgements = _Acknowledgements(len(channels))
+        names, patterns = _split(channels)
+        self._acknowledgements = _Acknowledgements(len(names) + len(patterns))
         try:
-            self._subscribe(*_split(channels))
+            self._subscribe(names, patterns)
         except BaseException:
             self._pubsub.close()
             raise
@@ -174,9 +177,10 @@ class AsyncRedisSubscription(AsyncSubscription):
     @classmethod
     async def open(cls, client: Any, channels: tuple[str, ...]) -> AsyncRedisSubscription:
         """Subscribe; see ``RedisSubscription``."""
-        self = cls(client.pubsub(), len(channels))
+        names, patterns = _split(channels)
+        self = cls(client.pubsub(), len(names) + len(patterns))
         try:
-            await self._subscribe(*_split(channels))
+            await self._subscribe(names, patterns)
         except BaseException:
             await self._pubsub.aclose()
             raise

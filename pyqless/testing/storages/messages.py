@@ -8,6 +8,7 @@ from typing import Final
 from pyqless.core.effects import Transition
 from pyqless.core.transaction import Transaction
 from pyqless.storage import Message
+from pyqless.storage.channels import literal
 from pyqless.testing.storages.bench import PATIENCE, Bench, Check
 from pyqless.testing.storages.requirements import require
 from pyqless.testing.storages.values import TEXTS
@@ -41,6 +42,19 @@ async def channels(bench: Bench) -> None:
         await bench.stage(*(("publish", *message) for message in published))
         messages = [message.data for message in await ear.heard()]
         require(f"what {names} hears", messages, heard.split())
+
+
+async def names(bench: Bench) -> None:
+    """Characters in brackets stand for themselves: one hears the channel of a name, whatever that is, and no other."""
+    named = ("w[ab]", "w*", "w?", "w\\", "[", "a[!b]c")
+    ears = [await bench.subscribe(literal(bench.key(name))) for name in named]
+    beginning = await bench.subscribe(literal(bench.key("w[")) + "*")
+    others = ("wa", "w", "wab", "w[", "a]c", "\\")
+    await bench.stage(*(("publish", bench.key(name), name) for name in (*named, *others)))
+    heard = [[message.data for message in await ear.heard()] for ear in ears]
+    require("what each hears", heard, [[name] for name in named])
+    begun = [message.data for message in await beginning.heard()]
+    require("what begins so", begun, ["w[ab]", "w["])
 
 
 async def contents(bench: Bench) -> None:
@@ -114,6 +128,7 @@ async def closing(bench: Bench) -> None:
 CHECKS: Final = (
     Check(order),
     Check(channels),
+    Check(names),
     Check(contents),
     Check(listeners),
     Check(after_the_commit),

@@ -68,6 +68,25 @@ def test_a_worker_hears_of_its_own_jobs(client: Client, bob: Client, queue: Queu
         assert taken(others) == []
 
 
+@pytest.mark.parametrize("worker", ["w[1]", "w*", "w?", "w\\1"])
+def test_a_name_may_hold_what_is_special_in_patterns(
+    client: Client, url: str, queue: Queue, worker: str
+) -> None:
+    queue.put("k", jid="a")
+    queue.put("k", jid="b")
+    with (
+        Client(url, worker_name=worker) as watcher,
+        watcher.events("worker") as own,
+        watcher.events("worker", worker="w1") as others,
+    ):
+        for name in (worker, "w1"):
+            with Client(url, worker_name=name) as popper:
+                (job,) = popper.queues["mail"].pop(1)
+            client.jobs[job.jid].cancel()
+        assert [event.details["worker"] for event in taken(own)] == [worker]
+        assert [event.details["worker"] for event in taken(others)] == ["w1"]
+
+
 def test_all_sources_unless_any_is_named(client: Client, queue: Queue) -> None:
     queue.put("k", jid="a")
     (job,) = queue.pop(1)

@@ -32,6 +32,7 @@ def test_it_listens_to_the_log_and_to_its_own_queues(waiting: Waiting) -> None:
     assert waiting.channels == ["ql:log", "ql:py:wake:a", "ql:py:wake:b"]
     assert waiting.interval == 10.0
     assert Waiting(Keys("x"), ["a"], 2).channels == ["x:log", "x:py:wake:a"]
+    assert Waiting(Keys("x"), ["a[1]*"], 2).channels[1:] == ["x:py:wake:a[[]1][*]"]
 
 
 @pytest.mark.parametrize(
