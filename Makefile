@@ -71,7 +71,7 @@ bench: .venv/.done servers ## run the benchmarks at their small size
 
 .PHONY: bench-full
 bench-full: .venv/.done servers ## measure pyqless beside the Lua core (minutes, on an idle machine)
-	PYQLESS_BENCH=full $(BIN)/pytest -m bench -s tests/bench/bench_{lua,contention,growth}.py
+	PYQLESS_BENCH=full $(BIN)/pytest -m bench -s tests/bench/bench_{lua,batches,contention,growth}.py
 
 .PHONY: bench-peers
 bench-peers: .venv/.done servers $(PEERS:%=.bench/venvs/%/.done) ## measure pyqless beside other queues (minutes)

@@ -8,12 +8,9 @@ two workers, and none goes past a ready one of higher priority.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -21,7 +18,8 @@ import pytest
 import redis
 
 from tests.bench.crowd import PRIORITIES, QUEUE, Crowd, Told, gather, named
-from tests.bench.ground import FULL, ROOT, Ground, quantile
+from tests.bench.delay import delayed
+from tests.bench.ground import FULL, Ground, quantile
 from tests.bench.opening import KINDS
 from tests.bench.order import passed
 from tests.bench.seeding import copy_job, numbered
@@ -97,7 +95,7 @@ def test_workers_beside_producers(ground: Ground) -> None:
 def test_workers_far_away(ground: Ground) -> None:
     """Processes that pop and complete what waits, behind a network."""
     crowds = [(str(count), count, 0) for count in FAR]
-    with delayed(ground) as port:
+    with delayed(ground.server.port, DELAY) as port:
         compete(ground, port, f"Workers on one queue, {DELAY * 1000:g} ms away", crowds)
 
 
@@ -112,18 +110,6 @@ def test_a_wrong_order_is_seen() -> None:
     assert passed([put, late, Told(popped=[(low, 2.0, 4.5)])], waiting=0) == 0
     assert passed([put, late, Told(popped=[(low, -1.0, 3.0)])], waiting=0) == 0
     assert passed([Told(popped=[(low, 2.0, 3.0)])], waiting=1) == 1
-
-
-@contextmanager
-def delayed(ground: Ground) -> Iterator[int]:
-    """Put a network in front of the server; gives the port at its other end."""
-    words = [sys.executable, "-m", "tests.bench.delay", str(ground.server.port), str(DELAY)]
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as network:
-        assert network.stdout is not None
-        yield int(network.stdout.readline())
-        network.communicate("")
 
 
 def compete(ground: Ground, port: int, title: str, crowds: Sequence[tuple[str, int, int]]) -> None:

@@ -105,6 +105,10 @@ class Lua:
     def complete(self, job: Any) -> Any:
         return self.send("complete", _now(), job["jid"], self._worker, job["queue"], job["data"])
 
+    def cancel(self, jid: Any) -> Any:
+        """Delete a job."""
+        return self.send("cancel", _now(), jid)
+
     def jid(self, job: Any) -> str:
         return str(job["jid"])
 

@@ -12,8 +12,27 @@ import asyncio
 import gc
 import selectors
 import socket
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import cast
+
+from tests.bench.ground import ROOT
+
+__all__ = ["delayed"]
+
+
+@contextmanager
+def delayed(port: int, seconds: float) -> Iterator[int]:
+    """Put a network in front of a server's port; gives the port at its other end."""
+    words = [sys.executable, "-m", "tests.bench.delay", str(port), str(seconds)]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as network:
+        assert network.stdout is not None
+        yield int(network.stdout.readline())
+        network.communicate("")
 
 
 class Side(asyncio.Protocol):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import redis.asyncio
 from pyqless import AsyncClient, Client
 from tests.bench.contestants import RELEASE, AsyncLua, Contestant, Lua, Pyqless, Reqless, worker
 
-__all__ = ["KINDS", "script"]
+__all__ = ["KINDS", "RawSocket", "loaded", "script"]
 
 
 def script() -> str:
@@ -37,26 +37,26 @@ def _memory(_: str) -> Pyqless:
 
 def _evalsha(url: str) -> Lua:
     client = redis.Redis.from_url(url)
-    return Lua(partial(client.evalsha, _loaded(url), 0), client.close)
+    return Lua(partial(client.evalsha, loaded(url), 0), client.close)
 
 
 def _evalsha_asyncio(url: str) -> Lua:
     client = redis.asyncio.Redis.from_url(url)
-    return AsyncLua(partial(client.evalsha, _loaded(url), 0), client.aclose)
+    return AsyncLua(partial(client.evalsha, loaded(url), 0), client.aclose)
 
 
 def _raw(url: str) -> Lua:
-    connection = _RawSocket(url)
-    return Lua(partial(connection.call, b"EVALSHA", _loaded(url), b"0"), connection.close)
+    connection = RawSocket(url)
+    return Lua(partial(connection.call, b"EVALSHA", loaded(url), b"0"), connection.close)
 
 
-def _loaded(url: str) -> str:
+def loaded(url: str) -> str:
     """Load the script; gives its digest."""
     with redis.Redis.from_url(url) as client:
         return str(client.script_load(script()))
 
 
-class _RawSocket:
+class RawSocket:
     """The least that can stand between a program and a server."""
 
     def __init__(self, url: str) -> None:
@@ -72,7 +72,16 @@ class _RawSocket:
         self.call(b"SELECT", str(place["db"]))
 
     def call(self, *words: Any) -> Any:
+        """Send a command; gives its reply."""
         self._socket.sendall(hiredis.pack_command(words))
+        return self._reply()
+
+    def exchange(self, packed: Sequence[bytes]) -> list[Any]:
+        """Send commands in one packet; gives their replies."""
+        self._socket.sendall(b"".join(packed))
+        return [self._reply() for _ in packed]
+
+    def _reply(self) -> Any:
         while (reply := self._reader.gets()) is False:
             self._reader.feed(self._socket.recv(65536))
         if isinstance(reply, hiredis.ReplyError):
