@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pyqless.core.effects import Command
+from pyqless.core.keyspace import READS
 from pyqless.storage.redis.steps import LinkLost
 from pyqless.testing.simulator import Call, Faults, Link, Scenario, Unguarded
 
-__all__ = ["GUARDS", "SAFEGUARDS", "Removal"]
+__all__ = ["GUARDS", "SAFEGUARDS", "OldSizes", "Presuming", "Removal"]
 
 JOB: Final = r"ql:j:[^-]+(-\d+)?"
 HISTORY: Final = JOB + "-history"
@@ -393,6 +394,55 @@ class UnguardedAhead(Link):
         return (*commands[:end], *behind)
 
 
+class Presuming(Link):
+    """What was read ahead is believed where nothing is to be written: who asks again is answered from memory."""
+
+    _presumes = _is_void = False
+
+    def __init__(self, *world: Any) -> None:
+        super().__init__(*world)
+        self._ahead: dict[Command, Any] = {}
+
+    def outgoing(self, commands: tuple[Command, ...]) -> tuple[Command, ...]:
+        self._is_void = self._presumes and ("EXEC",) in commands
+        self._presumes = commands[0] == ("DISCARD",) and self._ahead.keys() >= _reads_of(commands)
+        return tuple(
+            ("DISCARD",) if self._is_void and each == ("EXEC",) else each for each in commands
+        )
+
+    def incoming(self, commands: tuple[Command, ...], replies: list[Any]) -> list[Any]:
+        pairs = list(zip(commands, replies, strict=True))
+        if self._presumes:
+            return [self._ahead.get(command, reply) for command, reply in pairs]
+        end = commands.index(("EXEC",)) if ("EXEC",) in commands else len(commands)
+        self._ahead = {read: reply for read, reply in pairs[end:] if read[0] in READS}
+        return [
+            None if self._is_void and command == ("DISCARD",) else reply for command, reply in pairs
+        ]
+
+
+def _reads_of(commands: tuple[Command, ...]) -> set[Command]:
+    return {each for each in commands if each[0] in READS}
+
+
+class OldSizes(Link):
+    """How many wait is what it was when it was read before."""
+
+    def __init__(self, *world: Any) -> None:
+        super().__init__(*world)
+        self._sizes: dict[Command, Any] = {}
+
+    def incoming(self, commands: tuple[Command, ...], replies: list[Any]) -> list[Any]:
+        sizes = {
+            command: reply
+            for command, reply in zip(commands, replies, strict=True)
+            if command[0] == "ZCARD" and command[1].endswith("-work")
+        }
+        old = sizes | self._sizes
+        self._sizes |= sizes
+        return [old.get(command, reply) for command, reply in zip(commands, replies, strict=True)]
+
+
 class Repeating(Link):
     """A transport sends a packet again on a new connection when the first one breaks."""
 
@@ -441,6 +491,18 @@ SAFEGUARDS: Final = [
     Removal("+OK of MULTI", ALL, link=DeafToMulti, faults=REFUSING, clients=6),
     Removal("MULTI is waited for", ALL, link=Hasty, faults=REFUSING, clients=6),
     Removal("the guards of what is read ahead", WORK, link=UnguardedAhead),
+    Removal(
+        "what was read ahead is confirmed where nothing is written",
+        {"work": 6, "put new": 6, "pause q": 2, "unpause q": 3},
+        link=Presuming,
+        given=(),
+    ),
+    Removal(
+        "how many wait is not read ahead where only some may",
+        {"put new": 4, "pop q ME 2": 2},
+        link=OldSizes,
+        given=(("config.set", "q-max-waiting", "2"),),
+    ),
     Removal("nobody sends an EXEC again", ALL, link=Repeating, faults=LOSSY, clients=6),
     Removal(
         "answers are confirmed",

@@ -20,8 +20,8 @@ from pyqless.core import (
     queues,
     timing_out,
 )
-from pyqless.testing.simulator import Attempt, Faults, Run, Scenario, simulate
-from tests.property.removals import GUARDS, SAFEGUARDS, Removal
+from pyqless.testing.simulator import Attempt, Faults, Link, Run, Scenario, simulate
+from tests.property.removals import GUARDS, SAFEGUARDS, OldSizes, Presuming, Removal
 
 #: how many runs; each takes some ten milliseconds
 RUNS: Final = int(os.environ.get("PYQLESS_RUNS", "1500"))
@@ -145,6 +145,16 @@ def test_a_fault_says_how_to_see_it_again() -> None:
     runs = (simulate(seed, removal.scenario(), link=removal.link) for seed in range(ENOUGH))
     run = next(run for run in runs if run.faults)
     assert str(run).endswith(f"(python -m pyqless.testing.simulator {run.seed})")
+
+
+@pytest.mark.parametrize(
+    ("link", "text"),
+    [(Presuming, "jobs waited all the time"), (OldSizes, "there was room all the time")],
+)
+def test_what_nobody_excuses_is_seen_without_the_rules(link: type[Link], text: str) -> None:
+    (removal,) = (each for each in SAFEGUARDS if each.link is link)
+    runs = (simulate(seed, removal.scenario(), link=link) for seed in range(ENOUGH))
+    assert any(text in fault for run in runs for fault in run.faults)
 
 
 def test_acknowledged_calls_outlive_a_restart_with_all_data() -> None:

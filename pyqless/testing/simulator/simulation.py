@@ -90,6 +90,7 @@ def _settings(chance: random.Random) -> Iterator[Words]:
         "jobs-history-count": ("0", "1", "2"),
         "jobs-history": ("2",),
         "q-max-concurrency": ("1", "2"),
+        "q-max-waiting": ("2", "4"),
     }
     for name, values in choices.items():
         if name in ("heartbeat", "grace-period") or chance.random() < 0.25:

@@ -28,6 +28,8 @@ MAY_BE_STALE: Final[tuple[tuple[str, str, str], ...]] = (
         "ZRANGE|ZRANGEBYSCORE|ZREVRANGE",
         "ql:q:.*-(work|locks|scheduled|recur)",
     ),
+    # how many may wait: one of the puts of one moment may still heed the old limit
+    ("put new", "HMGET", "ql:config"),
     # workers come, and take jobs, all the time
     ("workers", "ZREVRANGE", "ql:workers"),
     ("workers", "ZCOUNT|ZREVRANGEBYSCORE", "ql:w:.*:jobs"),
@@ -37,6 +39,8 @@ MAY_BE_STALE: Final[tuple[tuple[str, str, str], ...]] = (
 MAY_BE_OLD: Final[tuple[tuple[str, str, str], ...]] = (
     # what may be too old is looked at again behind its guard; when it goes is housekeeping
     ("complete|turn", "ZRANGE|ZCARD", "ql:completed"),
+    # how many wait, where no limit holds; where one does, ``_is_full`` in ``sometime`` asks for more
+    ("put new", "ZCARD", "ql:q:.*-work"),
     # samples that wait to be entered: those that were seen are still the first ones
     (".*", "LRANGE", "ql:py:pending:.*"),
     (".*", "SMEMBERS", "ql:py:pendings"),

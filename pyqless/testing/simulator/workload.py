@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pyqless.core import batches, putting, replies, statistics, working
+from pyqless.core import batches, limits, putting, replies, statistics, working
 from pyqless.core.commands import Call, call
 from pyqless.core.putting import JobSpec
 
@@ -203,6 +204,8 @@ COMMANDS: Final[Mapping[str, Draw]] = {
         ("config.set", "grace-period", "0"),
         ("config.set", "q-max-concurrency", "1"),
         ("config.unset", "q-max-concurrency"),
+        ("config.set", "q-max-waiting", "2"),
+        ("config.unset", "q-max-waiting"),
     ),
 }
 
@@ -217,9 +220,8 @@ def wanted_by(words: Words, now: float) -> Call:
     match words:
         case ("put new", worker, queue, jid):
             spec = JobSpec("klass", "{}")
-            return Call(
-                now, lambda tx: putting.put_new(tx, worker, queue, jid, spec), replies.as_is
-            )
+            put = partial(putting.put_new, worker=worker, queue=queue, jid=jid, spec=spec)
+            return Call(now, limits.within(math.inf, queue, put), replies.as_is)
         case ("puts", worker, queue, *jids):
             spec = JobSpec("klass", "{}")
             puts = [
