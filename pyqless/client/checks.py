@@ -22,6 +22,7 @@ __all__ = [
     "choice",
     "flag",
     "function",
+    "instance",
     "is_storable",
     "jid",
     "jids",
@@ -83,6 +84,13 @@ def function(argument: str, value: Callback) -> Callback:
     """Something to be called."""
     if not callable(value):
         refuse(argument, value, f"must be callable, not {type(value).__name__}")
+    return value
+
+
+def instance(argument: str, value: T, kind: type[Any]) -> T:
+    """Something of a kind."""
+    if not isinstance(value, kind):
+        refuse(argument, value, f"must be of type {kind.__name__}, not {type(value).__name__}")
     return value
 
 

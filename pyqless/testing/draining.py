@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from pyqless.client import AsyncClient, AsyncJob, Client, Job, JobFunction
+from pyqless.client import AsyncClient, AsyncJob, Client, Job, JobFunction, checks
 from pyqless.core import waking
 from pyqless.errors import InvalidArgument
 from pyqless.testing.clock import Clock
@@ -45,10 +45,11 @@ def drain(
         list: the jobs that were run, in order.
 
     Raises:
-        InvalidArgument: a job names no code.
+        InvalidArgument: an argument is no good, or a job names no code.
     """
+    checks.instance("client", client, Client)
+    end = _end(queues, code, clock, seconds)
     ran: list[Job] = []
-    end = None if clock is None else clock.now + seconds
     while True:
         names = queues or tuple(counts.name for counts in client.queues.counts())
         if job := next(filter(None, (client.queues[name].pop() for name in names)), None):
@@ -72,8 +73,9 @@ async def drain_async(
     seconds: float = 0.0,
 ) -> list[AsyncJob]:
     """As ``drain``, for asyncio; what a job's code gives is awaited where it can be."""
+    checks.instance("client", client, AsyncClient)
+    end = _end(queues, code, clock, seconds)
     ran: list[AsyncJob] = []
-    end = None if clock is None else clock.now + seconds
     while True:
         names = queues or tuple(counts.name for counts in await client.queues.counts())
         if job := await _pop(client, names):
@@ -89,6 +91,16 @@ async def drain_async(
         looks = [await client.storage.run(partial(waking.outlook, queue=name)) for name in names]
         if not _move_on(clock, end, looks):
             return ran
+
+
+def _end(
+    queues: tuple[str, ...], code: Code | None, clock: Clock | None, seconds: float
+) -> float | None:
+    """Check what is asked for; give the moment up to which a clock may be moved, if there is one."""
+    checks.names("queues", queues)
+    checks.callbacks("code", {} if code is None else code)
+    checks.number("seconds", seconds, least=0)
+    return None if clock is None else checks.instance("clock", clock, Clock).now + seconds
 
 
 async def _pop(client: AsyncClient, names: tuple[str, ...]) -> AsyncJob | None:

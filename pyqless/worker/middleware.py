@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyqless.errors import InvalidArgument
+from pyqless.client import checks
 from pyqless.worker.stopping import JobStopped, Retry
 
 __all__ = [
@@ -43,6 +43,9 @@ class Backoff:
         cap: at most, seconds.
         jitter: a random part of this share of the wait is taken off, from 0 to 1.
         chance: from 0 to 1.
+
+    Raises:
+        InvalidArgument: one of them is no number from 0 on.
     """
 
     first: float
@@ -54,10 +57,8 @@ class Backoff:
 
     def __post_init__(self) -> None:
         for name in ("first", "step", "factor", "cap", "jitter"):
-            value = getattr(self, name)
-            if not 0 <= value < float("inf"):
-                text = f"{name} must be a number from 0 on, not {value!r}"
-                raise InvalidArgument(text, argument=name, value=value)
+            checks.number(name, getattr(self, name), least=0)
+        checks.function("chance", self.chance)
 
     def __call__(self, tries: int) -> float:
         """Seconds to wait once a job has been tried again so many times."""
@@ -91,14 +92,21 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
 
     Args:
         exceptions: which ones.
-        backoff: how long to wait; 1, 2, 4, ... seconds with jitter unless given.
+        backoff: how long to wait, seconds, by how often it was tried again; 1, 2, 4, ... with jitter unless given.
+
+    Raises:
+        InvalidArgument: one is no class of exceptions, or the backoff cannot be called.
     """
 
     def __init__(
         self, *exceptions: type[Exception], backoff: Callable[[int], float] | None = None
     ) -> None:
+        kind: Any
+        for kind in exceptions:
+            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+                checks.refuse("exceptions", kind, "must be classes of exceptions")
         self._exceptions = exceptions
-        self._backoff = exponential() if backoff is None else backoff
+        self._backoff = exponential() if backoff is None else checks.function("backoff", backoff)
 
     @contextmanager
     def __call__(self, job: Any) -> Iterator[None]:
@@ -123,10 +131,17 @@ class time_limit:  # noqa: N801 - as above
     Args:
         seconds: counted from the moment at which it was popped.
         retry: try it again, rather than let it fail.
+
+    Raises:
+        InvalidArgument: the time is no number above 0, or ``retry`` neither True nor False.
     """
 
     seconds: float
     retry: bool = False
+
+    def __post_init__(self) -> None:
+        checks.positive("seconds", self.seconds)
+        checks.flag("retry", self.retry)
 
     @contextmanager
     def __call__(self, job: Any) -> Iterator[None]:
@@ -144,9 +159,15 @@ class memory_limit:  # noqa: N801 - as above
 
     Args:
         size: of the address space that the process may have while the job runs, bytes.
+
+    Raises:
+        InvalidArgument: it is no whole number above 0.
     """
 
     size: int
+
+    def __post_init__(self) -> None:
+        checks.whole("size", self.size, least=1)
 
     @contextmanager
     def __call__(self, _job: Any) -> Iterator[None]:
@@ -173,10 +194,18 @@ class hooks:  # noqa: N801 - as above
     Args:
         before: called first.
         after: called last, however the job has ended.
+
+    Raises:
+        InvalidArgument: one of them cannot be called.
     """
 
     before: Callable[[], object] | None = None
     after: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("before", "after"):
+            if (value := getattr(self, name)) is not None:
+                checks.function(name, value)
 
     @contextmanager
     def __call__(self, _job: Any) -> Iterator[None]:
@@ -200,10 +229,18 @@ class reporting:  # noqa: N801 - as above
     Args:
         capture: given the exception, within the scope; such as ``sentry_sdk.capture_exception``.
         scope: given the job, makes the context in which it runs, such as one that has jid and klass as tags.
+
+    Raises:
+        InvalidArgument: one of them cannot be called.
     """
 
     capture: Callable[[BaseException], object]
     scope: Callable[[Any], AbstractContextManager[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        checks.function("capture", self.capture)
+        if self.scope is not None:
+            checks.function("scope", self.scope)
 
     @contextmanager
     def __call__(self, job: Any) -> Iterator[None]:

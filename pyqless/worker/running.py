@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pyqless.client import checks
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.context import AwaitableJob, BlockingJob, JobContext
@@ -38,7 +39,14 @@ _MIDDLEWARE = "pyqless_middleware"
 
 
 def uses(*middleware: Middleware) -> Callable[[Any], Any]:
-    """Decorate a job's function or class with middleware, the first the outermost; the worker's lies around it."""
+    """
+    Decorate a job's function or class with middleware, the first the outermost; the worker's lies around it.
+
+    Raises:
+        InvalidArgument: one of them cannot be called.
+    """
+    for entered in middleware:
+        checks.function("middleware", entered)
 
     def decorate(owner: Any) -> Any:
         setattr(owner, _MIDDLEWARE, (*middleware, *getattr(owner, _MIDDLEWARE, ())))
@@ -58,6 +66,9 @@ class Runner:
         compat: jobs end their runs by themselves, as with qless-py: one that returns without that is left alone.
         keeps_results: enter what a job returns into its history, as ``result``.
         message_limit: how long a failure's message may be, characters.
+
+    Raises:
+        InvalidArgument: one of them is no good.
     """
 
     finder: Finder = field(default_factory=Finder)
@@ -65,6 +76,14 @@ class Runner:
     compat: bool = False
     keeps_results: bool = False
     message_limit: int = MESSAGE_LIMIT
+
+    def __post_init__(self) -> None:
+        checks.instance("finder", self.finder, Finder)
+        for entered in checks.instance("middleware", self.middleware, Sequence):
+            checks.function("middleware", entered)
+        checks.flag("compat", self.compat)
+        checks.flag("keeps_results", self.keeps_results)
+        checks.whole("message_limit", self.message_limit)
 
     def run(self, job: JobView[Any], attempt: Attempt, sandbox: Path | None = None) -> Verdict:
         """

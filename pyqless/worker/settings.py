@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
+from pyqless.client import checks
 from pyqless.worker.reservers import Reserver
 from pyqless.worker.running import Runner
 
@@ -39,10 +40,18 @@ class Limits:
     Args:
         jobs: after so many jobs.
         memory: once it has grown beyond this, bytes of resident memory, looked at after each job.
+
+    Raises:
+        InvalidArgument: one of them is no whole number above 0.
     """
 
     jobs: int | None = None
     memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("jobs", "memory"):
+            if (value := getattr(self, name)) is not None:
+                checks.whole(name, value, least=1)
 
     def are_reached(self, jobs: int) -> bool:
         """Whether it has done enough."""
@@ -68,6 +77,9 @@ class Settings:
         listen: hear of work and of lost locks by message, where the store has any.
         renew: makes a runner of code loaded anew, when the worker is told to reload; unless given, the modules that
             jobs may name are loaded anew.
+
+    Raises:
+        InvalidArgument: one of them is no good.
     """
 
     queues: Sequence[str]
@@ -80,6 +92,21 @@ class Settings:
     resume: bool = False
     listen: bool = True
     renew: Callable[[], Runner] | None = None
+
+    def __post_init__(self) -> None:
+        checks.names("queues", checks.instance("queues", self.queues, Sequence), least=1)
+        checks.instance("runner", self.runner, Runner)
+        checks.instance("limits", self.limits, Limits)
+        checks.positive("interval", self.interval)
+        checks.number("grace", self.grace, least=0)
+        checks.flag("resume", self.resume)
+        checks.flag("listen", self.listen)
+        if self.reserver is not None:
+            checks.function("reserver.order", getattr(self.reserver, "order", None))
+        if self.sandbox is not None:
+            checks.instance("sandbox", self.sandbox, Path)
+        if self.renew is not None:
+            checks.function("renew", self.renew)
 
     def renewed(self) -> Settings:
         """The settings with a runner of code loaded anew; with the old one where that cannot be loaded."""

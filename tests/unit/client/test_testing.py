@@ -145,3 +145,37 @@ def test_a_job_that_is_lost_meanwhile_is_an_error(client: Client, bob: Client) -
     with pytest.raises(JobLost) as caught:
         drain(client, code={"k": steal})
     assert caught.value.owner == "bob"
+
+
+BAD_DRAINS = [
+    ("client", "x", ("x",), {}),
+    ("client", None, (None, "q"), {}),
+    ("queues", 3, (Client, "q", 3), {}),
+    ("queues", "", (Client, ""), {}),
+    ("code", [len], (Client, "q"), {"code": [len]}),
+    ("code['k']", 3, (Client, "q"), {"code": {"k": 3}}),
+    ("clock", 5.0, (Client, "q"), {"clock": 5.0}),
+    ("seconds", "60", (Client, "q"), {"seconds": "60"}),
+    ("seconds", -1, (Client, "q"), {"clock": Clock(), "seconds": -1}),
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "args", "options"), BAD_DRAINS)
+async def test_bad_arguments_of_drain_are_named(
+    argument: str, value: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    calls: list[tuple[Any, Any]] = [(drain, Client), (drain_async, AsyncClient)]
+    for drained, kind in calls:
+        given = [kind("memory://") if arg is Client else arg for arg in args]
+        with pytest.raises(InvalidArgument) as refused:
+            await drained(*given, **options)
+        assert (refused.value.argument, refused.value.value) == (argument, value)
+
+
+async def test_drain_tells_the_client_of_the_other_kind(
+    client: Client, async_client: AsyncClient
+) -> None:
+    with pytest.raises(InvalidArgument, match="client must be of type Client, not AsyncClient"):
+        drain(async_client)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="client must be of type AsyncClient, not Client"):
+        await drain_async(client)  # type: ignore[arg-type]
