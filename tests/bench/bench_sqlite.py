@@ -4,7 +4,7 @@ How many jobs a second go through one file: pyqless beside huey's SqliteStorage 
 
 A job of ours is put, popped and completed, each in a transaction of its own, with all that the rules keep of it
 (priorities, locks, history, statistics, messages). Of huey's it is enqueued and dequeued, of persist-queue's put,
-got and acknowledged: a row that comes and goes. With ``full`` no step that takes in or finishes work is undone by
+got and acknowledged: a row that comes and goes. In batches ours puts, pops and completes 100 at once. With ``full`` no step that takes in or finishes work is undone by
 a power cut; the others wait for the disk at each step, ours does not where it only hands a job out. With ``normal``
 nobody waits, and a power cut may undo the last steps.
 
@@ -45,6 +45,14 @@ def cycle(queue):
     (job,) = send("pop", now, queue, queue, "1")
     send("complete", now, job.jid, queue, queue, '{"a": 1}')
 """
+OURS_AT_ONCE: Final = """
+from pyqless import Client
+client = Client(f"sqlite:///{directory}/jobs.db?synchronous={promise}&timeout=60")
+def cycle(queue):
+    client.queues[queue].put_many([("Klass", {"a": 1})] * 100)
+    jobs = client.queues[queue].pop(100)
+    assert client.jobs.complete_many(jobs) == ["complete"] * 100
+"""
 HUEY: Final = """
 from huey.storage import SqliteStorage
 storage = SqliteStorage(name, f"{directory}/jobs.db", timeout=60)
@@ -64,7 +72,7 @@ def cycle(_):
     queue.put(data)
     queue.ack(queue.get())
 """
-#: says that it is ready, waits for a line, goes round for some time, and prints how often
+#: says that it is ready, waits for a line, goes round for some time, and prints how often a second
 RUN: Final = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -73,15 +81,16 @@ directory, promise, name, seconds, threads = sys.argv[1:]
 cycle(name)
 print("ready", flush=True)
 sys.stdin.readline()
-end = time.monotonic() + float(seconds)
+begin = time.monotonic()
 def run(number):
     count = 0
-    while time.monotonic() < end:
+    while time.monotonic() < begin + float(seconds):
         cycle(f"{{name}}-{{number}}")
         count += 1
     return count
 with ThreadPoolExecutor(int(threads)) as pool:
-    print(sum(pool.map(run, range(int(threads)))))
+    count = sum(pool.map(run, range(int(threads))))
+print(count / (time.monotonic() - begin))
 """
 
 
@@ -92,6 +101,8 @@ class Contestant(NamedTuple):
     program: str
     #: what to install, nothing for ourselves
     package: str | None = None
+    #: how many jobs each of its cycles is about
+    jobs: int = 1
 
     @property
     def python(self) -> Path:
@@ -108,8 +119,12 @@ class Contestant(NamedTuple):
             subprocess.run([self.python, "-m", "pip", "install", "-q", self.package], check=True)
 
 
+AT_ONCE: Final = "pyqless, 100 at once"
+#: those beside the better of the others, and what is to be reached
+GAIN: Final = "times as many as theirs (goal: 5)"
 CONTESTANTS: Final = (
     Contestant("pyqless", OURS),
+    Contestant(AT_ONCE, OURS_AT_ONCE, jobs=100),
     Contestant("huey", HUEY, "huey==3.5.4"),
     Contestant("persist-queue", PERSIST_QUEUE, "persist-queue==1.1.0"),
 )
@@ -168,8 +183,8 @@ def measure(contestant: Contestant, setting: Setting, seconds: float) -> float:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        counts = [int(process.communicate()[0]) for process in running]
-    return sum(counts) / seconds
+        cycles = [float(process.communicate()[0]) for process in running]
+    return sum(cycles) * contestant.jobs
 
 
 def compare(setting: Setting, seconds: float, rounds: int) -> dict[str, float]:
@@ -182,16 +197,17 @@ def compare(setting: Setting, seconds: float, rounds: int) -> dict[str, float]:
 
 
 def report(seconds: float, rounds: int) -> list[dict[str, float]]:
-    """Print a table; give its lines."""
-    print(
-        f"\njobs a second, median of {rounds} x {seconds:g} s in turns; the disk takes {disk():.2g} ms\n"
-    )
-    print("promise  processes  threads" + "".join(f"{each.name:>15}" for each in CONTESTANTS))
+    """Print a table in Markdown; give its lines."""
+    took = f"median of {rounds} x {seconds:g} s in turns; the disk takes {disk():.2g} ms"
+    columns = (*Setting._fields, *(each.name for each in CONTESTANTS), GAIN)
+    print(f"\nJobs a second, {took}\n")
+    print(f"| {' | '.join(columns)} |\n| {' | '.join('---' for _ in columns)} |")
     lines = []
     for setting in SETTINGS:
         line = compare(setting, seconds, rounds)
-        shown = "".join(f"{line[each.name]:>15.0f}" for each in CONTESTANTS)
-        print(f"{setting.promise:<8}{setting.processes:>10}{setting.threads:>9}{shown}", flush=True)
+        gain = line[AT_ONCE] / max(line["huey"], line["persist-queue"])
+        cells = (*map(str, setting), *(f"{rate:.0f}" for rate in line.values()), f"{gain:.1f}")
+        print(f"| {' | '.join(cells)} |", flush=True)
         lines.append(line)
     return lines
 
