@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import re
+from typing import Final, Literal, NamedTuple
 
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Fields
@@ -11,7 +12,10 @@ from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
 from pyqless.errors import JobNotFound
 
-__all__ = ["Explanation", "Reason", "explain"]
+__all__ = ["Explanation", "Reason", "explain", "summary_of"]
+
+#: a frame of a traceback; in that of a group of exceptions, lines begin with a bar
+_FRAME: Final = re.compile(r'(  \| )?  File "')
 
 #: what keeps a job from running
 Reason = Literal[
@@ -107,5 +111,17 @@ def _running(job: Fields, now: float) -> Explanation:
 
 def _failed(job: Fields) -> Explanation:
     group, message = job.members("failure", "group", "message")
-    reason = message.rstrip().rpartition("\n")[2]  # as the last line of a traceback does
-    return Explanation("failed", f"it failed as {group!r}: {reason}")
+    return Explanation("failed", f"it failed as {group!r}: {summary_of(message)}")
+
+
+def summary_of(message: str) -> str:
+    """Of a traceback the line with the exception, which stands behind the last frame; of other messages the first one."""
+    lines = message.strip().splitlines() or [""]
+    frames = [
+        (at, found[1] or "") for at, line in enumerate(lines) if (found := _FRAME.match(line))
+    ]
+    if not frames:
+        return lines[0]
+    last, bar = frames[-1]
+    behind = (line.removeprefix(bar) for line in lines[last + 1 :] if line.startswith(bar))
+    return next((line for line in behind if line[:1].strip()), lines[0])

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import traceback
-from itertools import pairwise
 from types import TracebackType
 from typing import Final
+
+from pyqless.core.explaining import summary_of
 
 __all__ = ["group_of", "message_of", "redacted", "summary_of"]
 
@@ -52,15 +53,6 @@ def message_of(error: BaseException, limit: int = MESSAGE_LIMIT) -> str:
     """An exception and its traceback, its beginning and end where it is too long, without secrets."""
     lines = traceback.format_exception(type(error), error, _from_the_job_on(error.__traceback__))
     return shortened(redacted("".join(lines).rstrip()), limit)
-
-
-def summary_of(message: str) -> str:
-    """Of a traceback the line with the exception, which stands behind the last frame; of other messages the first one."""
-    lines = message.strip().splitlines() or [""]
-    behind_frames = [
-        line for before, line in pairwise(lines) if before.startswith(" ") and line[:1] != " "
-    ]
-    return behind_frames[-1] if behind_frames else lines[0]
 
 
 def _from_the_job_on(trace: TracebackType | None) -> TracebackType | None:

@@ -23,7 +23,7 @@ def filled(client: Client) -> Client:
     queue.put("a.Failing", {"n": 1}, jid="failed")
     popped = queue.pop()
     assert popped is not None
-    popped.fail("oops", "Traceback\n  somewhere\nValueError: no")
+    popped.fail("oops", 'Traceback\n  File "a"\nValueError: no')
     queue.put("a.Done", jid="complete")
     popped = queue.pop()
     assert popped is not None
@@ -91,7 +91,7 @@ def test_a_job_is_shown(filled: Client, cli: Cli, answer: Answer) -> None:
     assert (status, err) == (0, "")
     lines = out.splitlines()
     at = lines.index("failure           oops")
-    assert lines[at + 1 : at + 4] == ["    Traceback", "      somewhere", "    ValueError: no"]
+    assert lines[at + 1 : at + 4] == ["    Traceback", '      File "a"', "    ValueError: no"]
     assert 'data              {"n": 1}' in lines
     assert "group=oops" in lines[-1]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from pyqless.conformance import Target
-from pyqless.core.explaining import Explanation, explain
+from pyqless.core.explaining import Explanation, explain, summary_of
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob, JobNotFound
 
@@ -81,7 +82,9 @@ def test_a_lock_has_an_owner_and_an_end(core: Target) -> None:
 def test_what_is_over_is_over(core: Target) -> None:
     _put(core, "A")
     core.call("pop", "100", "q", "w", "1")
-    core.call("fail", "100", "A", "w", "group", "Traceback:\n  line 5\nValueError: no\n")
+    core.call(
+        "fail", "100", "A", "w", "group", 'Traceback ...\n  File "a", line 5\nValueError: no\n'
+    )
     explained = _explain(core, "A")
     assert explained.reason == "failed"
     assert explained.text == "it failed as 'group': ValueError: no"
@@ -90,6 +93,45 @@ def test_what_is_over_is_over(core: Target) -> None:
     core.call("pop", "100", "q", "w", "1")
     core.call("complete", "100", "A", "w", "q", "{}")
     assert _explain(core, "A").reason == "complete"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("no such thing", "no such thing"),
+        ("no such thing\nat all\n", "no such thing"),
+        ('Traceback ...\n  File "a", line 1\n    x()\nValueError: a\n  b', "ValueError: a"),
+        ('Traceback ...\n  File "a", line 1\nValueError: a\nb\n', "ValueError: a"),
+        ('X: 1\nDuring ...\n  File "a"\n    y()\n    ^^^\nY: 2', "Y: 2"),
+        ('Traceback ...\n  File "a", line 1\n    cut', "Traceback ..."),
+        ('Traceback ...\n  File "a", line 1\n    x()\n\nValueError: a\n  b\nc', "ValueError: a"),
+        ("ValueError: a\n  b\nc", "ValueError: a"),
+        (" \n", ""),
+    ],
+)
+def test_a_message_in_a_line(message: str, shown: str) -> None:
+    assert summary_of(message) == shown
+
+
+def test_a_group_of_exceptions_in_a_line() -> None:
+    def fail() -> None:
+        raise ValueError("inner")
+
+    try:
+        try:
+            fail()
+        except ValueError as error:
+            raise ExceptionGroup("two\nlines", [error, KeyError(1)]) from error
+    except ExceptionGroup as group:
+        message = "".join(traceback.format_exception(group))
+    assert summary_of(message) == "ExceptionGroup: two"
+
+
+def test_a_failure_of_several_lines_is_told_by_the_first(core: Target) -> None:
+    _put(core, "A")
+    core.call("pop", "100", "q", "w", "1")
+    core.call("fail", "100", "A", "w", "group", "the card was refused\nby the bank\n")
+    assert _explain(core, "A").text == "it failed as 'group': the card was refused"
 
 
 @pytest.mark.parametrize("failure", ["[]", "{}", '"text"', None])

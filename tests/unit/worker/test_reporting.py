@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyqless.worker.reporting import group_of, message_of, redacted, shortened, summary_of
+from pyqless.worker.reporting import group_of, message_of, redacted, shortened
 
 
 @pytest.mark.parametrize(
@@ -23,22 +23,6 @@ from pyqless.worker.reporting import group_of, message_of, redacted, shortened, 
 )
 def test_secrets_are_left_out(text: str, shown: str) -> None:
     assert redacted(text) == shown
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("no such thing", "no such thing"),
-        ("no such thing\nat all\n", "no such thing"),
-        ('Traceback ...\n  File "a", line 1\n    x()\nValueError: a\n  b', "ValueError: a"),
-        ('Traceback ...\n  File "a", line 1\nValueError: a\nb\n', "ValueError: a"),
-        ('X: 1\nDuring ...\n  File "a"\n    y()\n    ^^^\nY: 2', "Y: 2"),
-        ('Traceback ...\n  File "a", line 1\n    cut', "Traceback ..."),
-        ("", ""),
-    ],
-)
-def test_a_message_in_a_line(message: str, shown: str) -> None:
-    assert summary_of(message) == shown
 
 
 def test_groups() -> None:
