@@ -3,10 +3,10 @@
 How many jobs a second go through one file: pyqless beside huey's SqliteStorage and persist-queue.
 
 A job of ours is put, popped and completed, each in a transaction of its own, with all that the rules keep of it
-(priorities, locks, history, statistics, messages). Of huey's it is enqueued and dequeued, of persist-queue's put,
-got and acknowledged: a row that comes and goes. In batches ours puts, pops and completes 100 at once. With ``full`` no step that takes in or finishes work is undone by
-a power cut; the others wait for the disk at each step, ours does not where it only hands a job out. With ``normal``
-nobody waits, and a power cut may undo the last steps.
+(priorities, locks, history, statistics, messages); or 100 are at once. Of huey's it is enqueued and dequeued, of
+persist-queue's put, got and acknowledged: a row that comes and goes. With ``full`` no step that takes in or finishes
+work is undone by a power cut; the others wait for the disk at each step, ours does not where it only hands a job out.
+With ``normal`` nobody waits, and a power cut may undo the last steps.
 
     python tests/bench/bench_sqlite.py [--seconds S] [--rounds N]
 
