@@ -28,6 +28,7 @@ HASTE: Final = (("config.set", "grace-period", "0"), ("config.set", "heartbeat",
 
 #: connections that often break
 LOSSY: Final = Faults(cut=0.03, lost_request=0.03, lost_reply=0.15, torn=0.2)
+FAILING_OVER: Final = Faults(failover=1.0, lost_reply=0.05)
 REFUSING: Final = Faults(refused_control=0.05)
 
 
@@ -46,6 +47,8 @@ class Removal:
     faults: Faults = field(default_factory=Faults)
     clients: int = 4
     overwrites: bool = False
+    #: how many copies the store has; who acknowledges waits for one of them
+    replicas: int = 0
 
     def scenario(self) -> Scenario:
         """The runs in which it shows."""
@@ -56,6 +59,8 @@ class Removal:
             given=self.given,
             faults=self.faults,
             overwrites=self.overwrites,
+            replicas=self.replicas,
+            is_durable=self.replicas > 0,
         )
 
 
@@ -443,6 +448,27 @@ class OldSizes(Link):
         return [old.get(command, reply) for command, reply in zip(commands, replies, strict=True)]
 
 
+class NoWait(Link):
+    """Nobody waits for replicas: they are taken to have everything."""
+
+    def outgoing(self, commands: tuple[Command, ...]) -> tuple[Command, ...]:
+        return (("PING",),) if commands[0][0] == "WAIT" else commands
+
+    def incoming(self, commands: tuple[Command, ...], replies: list[Any]) -> list[Any]:
+        return [2] if commands == (("PING",),) else replies
+
+
+class WaitElsewhere(Link):
+    """Another connection than the one that wrote waits for the replicas."""
+
+    def exchange(
+        self, commands: tuple[Command, ...], origin: Any, then: Callable[[Any], None]
+    ) -> None:
+        if commands[0][0] == "WAIT":
+            self.renew()
+        super().exchange(commands, origin, then)
+
+
 class Repeating(Link):
     """A transport sends a packet again on a new connection when the first one breaks."""
 
@@ -502,6 +528,14 @@ SAFEGUARDS: Final = [
         {"put new": 4, "pop q ME 2": 2},
         link=OldSizes,
         given=(("config.set", "q-max-waiting", "2"),),
+    ),
+    Removal("replicas are waited for", ALL, link=NoWait, faults=FAILING_OVER, replicas=2),
+    Removal(
+        "the connection that wrote waits",
+        ALL,
+        link=WaitElsewhere,
+        faults=FAILING_OVER,
+        replicas=2,
     ),
     Removal("nobody sends an EXEC again", ALL, link=Repeating, faults=LOSSY, clients=6),
     Removal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
@@ -14,7 +14,7 @@ from pyqless.storage.base import Described
 from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane
-from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
 from pyqless.testing.simulator.history import Call, History
 from pyqless.testing.simulator.network import Faults, Link
@@ -32,6 +32,9 @@ START = 1_400_000_000.0
 
 #: seconds for which a client thinks between two calls, or is stopped; by which clocks are wrong
 _THINKS, _STOPS, _SKEW = 0.3, 8.0, 5.0
+
+#: what a client waits for behind its commits, where what is acknowledged is to last
+_DURABILITY: Final = Replication(replicas=1, timeout=0.5)
 
 
 class World(Protocol):
@@ -87,7 +90,8 @@ class Client:
             monotonic=monotonic,
             chance=self._scheduler.chance.random,
         )
-        self._lane = Lane(Keys(), self._policy, self._store.metrics)
+        durability = _DURABILITY if world.scenario.is_durable else None
+        self._lane = Lane(Keys(), self._policy, self._store.metrics, durability)
         self._lane.fence = Keys().fence(name)
         self._link: Link | None = None
         self._previous: Link | None = None
@@ -190,8 +194,8 @@ class Client:
         """Remember which jobs are its own."""
         if ended.name in ("complete", "fail", "retry", "turn"):
             self.held.pop(ended.words[2], None)
-        if ended.name in ("pop", "turn") and ended.error is None:
-            taken = ended.value if ended.name == "pop" else ended.value[1]
+        if ended.name in ("pop", "turn") and ended.is_done:
+            taken = ended.result if ended.name == "pop" else ended.result[1]
             self.held |= {job["jid"]: job["queue"] for job in json.loads(taken) or []}
 
     def die(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pyqless.core.commands import Call as Wanted
 from pyqless.core.effects import Batch, Command, Factory, Replies
 from pyqless.core.transaction import Transaction
-from pyqless.errors import QlessError
+from pyqless.errors import NotReplicated, QlessError
 from pyqless.testing.simulator.staleness import may_be_old, may_be_stale
 
 __all__ = ["Attempt", "Call", "Commit", "Event", "History", "Restart", "Stray", "Unit"]
@@ -95,6 +95,16 @@ class Call:
         """The name of the command."""
         return self.words[0]
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the client was told that it has been carried out."""
+        return self.end is not None and isinstance(self.error, NotReplicated | None)
+
+    @property
+    def result(self) -> Any:
+        """What it came to, if it is done."""
+        return self.error.result if isinstance(self.error, NotReplicated) else self.value
+
     def __str__(self) -> str:
         told = "killed" if self.end is None else repr(self.error or self.value)
         return f"{self.client}: {' '.join(self.words)} -> {told}"
@@ -111,9 +121,10 @@ class Commit(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """The store restarted, and these commits are still there."""
+    """The store restarted, or a replica took its place, and these commits are still there."""
 
     kept: tuple[Commit, ...]
+    is_failover: bool
 
 
 class Stray(NamedTuple):
@@ -157,10 +168,10 @@ class History:
         """Note a write outside a transaction."""
         self.events.append(Stray(origin, write))
 
-    def restarted(self, kept_until: float) -> None:
+    def restarted(self, kept_until: float, *, is_failover: bool = False) -> None:
         """Note a restart, and up to when what was written is still there."""
         self.timeline = [commit for commit in self.timeline if commit.moment <= kept_until]
-        self.events.append(Restart(tuple(self.timeline)))
+        self.events.append(Restart(tuple(self.timeline), is_failover))
 
     def had(self, commit: Commit, end: int) -> bool:
         """Whether a commit had taken place, and was not undone, before the event of a number."""

@@ -47,6 +47,8 @@ class Faults:
     restart: float = 0.0
     #: it restarts without the last second of writes
     amnesia: float = 0.0
+    #: a replica takes its place, which may lack what was written last; drawn twice
+    failover: float = 0.0
     #: a WATCH or MULTI is refused, as by a proxy
     refused_control: float = 0.0
     #: a write is refused when it is queued, as where memory is short
@@ -178,10 +180,19 @@ class Link:
             self._resume(waiting, LinkLost("the simulated store is gone", sent=True))
             return
         replies = [session.handle(command, origin) for command in commands]
-        if heard:
-            now = self._scheduler.now
-            self._heard_at = max(self._heard_at, now + self._scheduler.about(self.TRIP))
-            self._scheduler.after(self._heard_at - now, lambda: self._hear(replies))
+        answer = partial(self._answer, session, replies, waiting)
+        if heard and (seconds := session.take_wait()):
+            self._scheduler.after(seconds, answer)
+        elif heard:
+            answer()
+
+    def _answer(self, session: Session, replies: list[Any], waiting: _Waiting | None) -> None:
+        if not session.is_open:
+            self._resume(waiting, LinkLost("the simulated store is gone", sent=True))
+            return
+        now = self._scheduler.now
+        self._heard_at = max(self._heard_at, now + self._scheduler.about(self.TRIP))
+        self._scheduler.after(self._heard_at - now, lambda: self._hear(replies))
 
     def _hear(self, replies: list[Any]) -> None:
         self._inbox.extend(replies)

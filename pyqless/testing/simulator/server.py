@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import READS, WRITES, Keyspace, NotAnInteger, WrongType
 from pyqless.storage.redis.protocol import ServerError
+from pyqless.testing.simulator.replicas import Replicas
 
 __all__ = ["LOOKING", "WRITING", "Observer", "Server"]
 
@@ -51,6 +52,7 @@ class Server:
         time: what time it is, Unix time in seconds.
         observer: is told of every write.
         refuses: says why a command is refused, such as ``OOM ...``, or None.
+        replicas: its copies; none unless given.
     """
 
     def __init__(
@@ -58,17 +60,24 @@ class Server:
         time: Callable[[], float],
         observer: Observer,
         refuses: Callable[[str], str | None] = lambda _: None,
+        replicas: Replicas | None = None,
     ) -> None:
         self.keyspace = Keyspace()
         self.observer = observer
         self.refuses = refuses
         self.time = time
+        self.replicas = replicas or Replicas(0, time, lambda: 0.0)
         self._journal: list[_Entry] = []
         #: how often it has been started
         self.starts = 1
         self._deadlines: dict[str, float] = {}
         #: how often each key was touched: what comes and goes again has been, other than its version
         self.touches: Counter[str] = Counter()
+
+    @property
+    def position(self) -> int:
+        """How often something has been written."""
+        return len(self._journal)
 
     def restart(self, lost: float) -> float:
         """
@@ -80,14 +89,30 @@ class Server:
         Returns:
             float: what has been written up to this moment is still there.
         """
-        self.starts += 1
         kept = self.time() - lost
-        self._journal = [entry for entry in self._journal if entry.moment <= kept]
+        length = sum(entry.moment <= kept for entry in self._journal)
+        self.replicas.cut(length)
+        self._begin_anew(length)
+        return kept
+
+    def fail_over(self) -> float:
+        """
+        End all sessions, and let a copy take the store's place.
+
+        Returns:
+            float: what has been written up to this moment is still there.
+        """
+        self._begin_anew(self.replicas.fail_over())
+        return self._journal[-1].moment if self._journal else 0.0
+
+    def _begin_anew(self, length: int) -> None:
+        """Hold what the first writes make."""
+        self.starts += 1
+        del self._journal[length:]
         self.keyspace.flush()
         for entry in self._journal:
             for write in entry.writes:
                 self._write(write)
-        return kept
 
     def carry_out(self, commands: Iterable[Command]) -> list[Any]:
         """Carry out commands at one instant; a command that fails does not stop the others."""
@@ -96,6 +121,7 @@ class Server:
         replies = [self._reply(command, written) for command in commands]
         if written:
             self._journal.append(_Entry(self.time(), written))
+            self.replicas.follow()
         return replies
 
     def _reply(self, command: Command, written: list[Command]) -> Any:

@@ -26,6 +26,9 @@ class Session:
         #: what is queued since MULTI
         self._queue: list[Command] | None = None
         self._is_spoilt = False
+        #: how long the server had written when it wrote for this connection
+        self._written = 0
+        self._waits = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -59,7 +62,25 @@ class Session:
             return "QUEUED"
         if name in WRITING and not _is_own(command):
             self._server.observer.stray(origin, command)
-        return self._server.carry_out((command,))[0]
+        return self._carry_out([command])[0]
+
+    def take_wait(self) -> float:
+        """For how long what was carried out blocks the connection; seconds."""
+        waits, self._waits = self._waits, 0.0
+        return waits
+
+    def _carry_out(self, commands: list[Command]) -> list[Any]:
+        before = self._server.position
+        replies = self._server.carry_out(commands)
+        if self._server.position > before:
+            self._written = self._server.position
+        return replies
+
+    def _wait(self, command: Command, _origin: Any) -> Any:
+        """Block until the replicas have what was written for this connection; how many will is known by now."""
+        replicas, (wanted, milliseconds) = self._server.replicas, map(int, command[1:])
+        self._waits = replicas.wait(self._written, wanted, milliseconds / 1000)
+        return replicas.having(self._written, self._server.time() + self._waits)
 
     # -- transactions -----------------------------------------------------------------------
 
@@ -100,7 +121,7 @@ class Session:
         touches = self._server.touches
         if any(touches[key] != before for key, before in watched.items()):
             return None
-        replies = self._server.carry_out(queue)
+        replies = self._carry_out(queue)
         writes = [
             command
             for command, reply in zip(queue, replies, strict=True)
@@ -117,6 +138,7 @@ _CONTROLS: Final[dict[str, Callable[[Session, Command, Any], Any]]] = {
     "MULTI": Session._multi,  # noqa: SLF001
     "DISCARD": Session._discard,  # noqa: SLF001
     "EXEC": Session._exec,  # noqa: SLF001
+    "WAIT": Session._wait,  # noqa: SLF001
 }
 _KNOWN: Final = _CONTROLS.keys() | READS.keys() | WRITING | LOOKING
 

@@ -14,6 +14,7 @@ from pyqless.testing.simulator.checks import faults_of
 from pyqless.testing.simulator.clients import START, Client
 from pyqless.testing.simulator.history import History
 from pyqless.testing.simulator.network import Faults, Link
+from pyqless.testing.simulator.replicas import Replicas
 from pyqless.testing.simulator.scheduler import Scheduler
 from pyqless.testing.simulator.server import Server
 from pyqless.testing.simulator.watching import Unguarded
@@ -33,6 +34,9 @@ _WEIGHTS = {
     "retry": 2,
 }
 
+#: seconds that a replica falls behind, at times
+_STRAGGLES = 3.0
+
 #: how likely each fault is where it is drawn for a run
 _PROBABILITIES = {
     "cut": 0.03,
@@ -45,6 +49,7 @@ _PROBABILITIES = {
     "unreachable": 0.1,
     "restart": 0.5,
     "amnesia": 0.5,
+    "failover": 0.5,
     "refused_control": 0.01,
     "refused_write": 0.005,
 }
@@ -64,6 +69,9 @@ class Scenario:
     faults: Faults = field(default_factory=Faults)
     #: whether the store's clock counts, and not the clients'
     store_clock: bool = False
+    #: how many replicas the store has, and whether clients wait for one of them behind each commit
+    replicas: int = 0
+    is_durable: bool = False
     #: whether jobs may have the jids of runs of recurring jobs, and be written over
     overwrites: bool = False
 
@@ -73,11 +81,14 @@ class Scenario:
         others = [name for name in COMMANDS if name not in _WEIGHTS]
         chosen = chance.sample(others, chance.randint(0, 8))
         likely = [each.name for each in fields(Faults) if chance.random() < 0.3]
+        has_replicas = "failover" in likely and "amnesia" not in likely
         return cls(
             clients=chance.randint(2, 4),
             weights=_WEIGHTS | dict.fromkeys(chosen, 2),
             given=tuple(_settings(chance)),
             store_clock=chance.random() < 0.3,
+            replicas=2 if has_replicas else 0,
+            is_durable=has_replicas and chance.random() < 0.7,
             faults=replace(Faults(), **{name: _PROBABILITIES[name] for name in likely}),
         )
 
@@ -128,7 +139,12 @@ def simulate(
     """
     world = _World(seed, scenario, unguarded, link)
     world.run()
-    found = faults_of(world.history, world.dump(), overwrites=world.scenario.overwrites)
+    found = faults_of(
+        world.history,
+        world.dump(),
+        overwrites=world.scenario.overwrites,
+        is_durable=world.scenario.is_durable,
+    )
     return Run(seed, world.history, list(found))
 
 
@@ -141,7 +157,8 @@ class _World:
         self.faults = Faults()
         self.unguarded = unguarded
         self.history = History(self._time)
-        self.server = Server(self._time, self.history, self._refusal)
+        replicas = Replicas(self.scenario.replicas, self._time, self._delay)
+        self.server = Server(self._time, self.history, self._refusal, replicas)
         self._link = link
         self._names = (f"w{number}" for number in count(1))
         self._down_until = 0.0
@@ -178,14 +195,27 @@ class _World:
         self.scheduler.after(self.scheduler.about(0.3), client.begin)
 
     def _plan_restarts(self) -> None:
-        for probability, lost in ((self.faults.restart, 0.0), (self.faults.amnesia, 1.0)):
+        failover = self.faults.failover if self.scenario.replicas else 0.0
+        for probability, act in (
+            (self.faults.restart, partial(self._restart, 0.0)),
+            (self.faults.amnesia, partial(self._restart, 1.0)),
+            (failover, self._fail_over),
+            (failover, self._fail_over),
+        ):
             if self.scheduler.happens(probability):
-                moment = self.scheduler.chance.uniform(1.0, 15.0)
-                self.scheduler.after(moment, partial(self._restart, lost))
+                self.scheduler.after(self.scheduler.chance.uniform(1.0, 15.0), act)
 
     def _restart(self, lost: float) -> None:
         self.history.restarted(self.server.restart(lost))
         self._down_until = self.scheduler.now + self.scheduler.about(1.0)
+
+    def _fail_over(self) -> None:
+        self.history.restarted(self.server.fail_over(), is_failover=True)
+        self._down_until = self.scheduler.now + self.scheduler.about(1.0)
+
+    def _delay(self) -> float:
+        """How long a replica takes to have what was written; now and then longer than anybody waits."""
+        return self.scheduler.about(_STRAGGLES if self.scheduler.happens(0.05) else Link.TRIP)
 
     def _refusal(self, name: str) -> str | None:
         if name in ("WATCH", "MULTI") and self.scheduler.happens(self.faults.refused_control):

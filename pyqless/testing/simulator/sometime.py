@@ -60,7 +60,7 @@ def _answered(call: Call) -> Attempt | None:
     if call.end is None or not attempts:
         return None
     last = attempts[-1]
-    if call.error is not None:
+    if not call.is_done:
         return last if last.error is call.error else None
     return None if last.writes else last
 
@@ -133,10 +133,10 @@ def _without_success(call: Call) -> str | None:
     """The queue in which a call found nothing, or no room."""
     if call.name == "put new":
         return call.words[3] if isinstance(call.error, QueueFull) else None
-    if call.error is not None:
+    if not call.is_done:
         return None
     taken, queue = (
-        (call.value, call.words[2]) if call.name == "pop" else (call.value[1], call.words[4])
+        (call.result, call.words[2]) if call.name == "pop" else (call.result[1], call.words[4])
     )
     return None if json.loads(taken) else queue
 
