@@ -128,5 +128,7 @@ def _prepare(connection: apsw.Connection, path: str) -> None:
             value=path,
         )
     migrate(connection)
+    # or a statement with a LIMIT would be compiled anew for every value of its own
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for name, value in _SETTINGS.items():
         connection.pragma(name, value)
