@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
+from pyqless.core.transaction import Transaction
 from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.sqlite import file as sqlite_file
@@ -101,6 +104,61 @@ def test_lending_waits_for_the_disk_where_the_job_must_not_run_again(
         call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0, "retries", 0)
         assert flushes(storage, disk, "pop", NOW, "q", "w", 1) == 1
         assert flushes(storage, disk, "heartbeat", NOW + 1, "jid", "w", '{"done": 1}') == 1
+
+
+def link(number: int, end: Any) -> Factory[Any]:
+    """Make the first of so many links, each of which adds its number to a list; ``end`` is the value of the last."""
+
+    def transition(tx: Transaction) -> Transition[Any]:
+        yield from tx.read(("LLEN", "ql:links"))
+        tx.rpush("ql:links", str(number))
+        return end if number == 1 else Continue(link(number - 1, end))
+
+    return transition
+
+
+def look(_: Transaction) -> Transition[str]:
+    """Find nothing to do."""
+    return "seen"
+    yield
+
+
+def links(storage: Storage) -> list[str]:
+    """What the links have written, as far as it is committed."""
+    found: list[str] = storage.dump()["ql:links"]["value"]
+    return found
+
+
+@pytest.mark.parametrize("end", ["done", Continue(look)])
+def test_a_chain_waits_for_the_disk_once_when_all_is_committed(
+    path: Path, disk: Disk, end: Any
+) -> None:
+    seen: list[list[str]] = []
+    with open_storage(url_of(path)) as storage:
+        disk.before = lambda: seen.append(links(storage))
+        assert storage.run(link(3, end)) in {"done", "seen"}
+    assert seen == [["3", "2", "1"]]
+
+
+def test_a_chain_waits_for_what_its_end_does_not_have_to(path: Path, disk: Disk) -> None:
+    def announce(tx: Transaction) -> Transition[None]:
+        yield from tx.read(("EXISTS", "ql:links"))
+        tx.publish("ql:log", "{}")
+
+    with open_storage(url_of(path)) as storage:
+        storage.run(announce)
+        assert disk.flushes == 0
+        storage.run(link(1, Continue(announce)))
+        assert disk.flushes == 1
+
+
+def test_housekeeping_does_not_wait_for_the_disk(path: Path, disk: Disk) -> None:
+    seen: list[list[str]] = []
+    with open_storage(url_of(path)) as storage:
+        disk.before = lambda: seen.append(links(storage))
+        assert storage.run(link(2, FollowedBy("done", link(2, None)))) == "done"
+        assert seen == [["2", "1"]]
+        assert links(storage) == ["2", "1", "2", "1"]
 
 
 def test_normal_does_not_wait_for_the_disk(path: Path, disk: Disk) -> None:

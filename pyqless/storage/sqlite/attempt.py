@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
@@ -85,7 +84,7 @@ class Attempt:
         """
         while self._batch is not None:
             self._go_on(_replies(keyspace, self._batch))
-        return list(self._write(keyspace))
+        return self._write(keyspace)
 
     def _go_on(self, replies: Replies | None) -> None:
         try:
@@ -96,11 +95,11 @@ class Attempt:
         else:
             self._batches.append(batch)
 
-    def _write(self, keyspace: StoredKeyspace) -> Iterator[tuple[str, str]]:
-        tx = self.tx
+    def _write(self, keyspace: StoredKeyspace) -> list[tuple[str, str]]:
+        tx, messages = self.tx, []
         for write in tx.blind:
             if write[0] == "PUBLISH":
-                yield write[1], write[2]
+                messages.append((write[1], write[2]))
             elif write[0] == "SET":
                 keyspace.set(write[1], write[2])
             else:
@@ -112,13 +111,15 @@ class Attempt:
                     # a channel may have the name of a key
                     if write[1] == key and write[0] != "PUBLISH":
                         _write(keyspace, write)
+        return messages
 
 
 def _replies(keyspace: StoredKeyspace, batch: Batch) -> Replies:
     replies: Replies = []
+    carry_out = keyspace.read
     for read in batch.reads:
         try:
-            reply = keyspace.read(read)
+            reply = carry_out(read)
         except WrongType as error:
             reply = StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
         except StoreCorrupted as fault:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite import statements as sql
@@ -19,6 +19,8 @@ from pyqless.storage.sqlite.patience import Patience
 from pyqless.storage.sqlite.turns import Turn, Turns
 
 __all__ = ["DatabaseFile"]
+
+T = TypeVar("T")
 
 #: After how many commits one looks whether the file should shrink, and what it may keep: so many free pages,
 #: or such a part of all.
@@ -41,6 +43,7 @@ class DatabaseFile:
         self.path = path
         self.durable = durable
         self._timeout = timeout
+        self._translated = translated(path)
         self._turns = Turns(path)
         self._log = Log(path)
         self._lanes = Lanes(path, self._open_lane, timeout)
@@ -51,7 +54,7 @@ class DatabaseFile:
     @contextmanager
     def looking(self) -> Iterator[Lane]:
         """A transaction that sees what was committed when it began; it waits for no writer."""
-        with translated(self.path), self._lanes:
+        with self._translated, self._lanes:
             lane = self._lanes.take_for_looking()
             try:
                 self._begin(lane.begin_looking, Patience(self._timeout))
@@ -62,48 +65,54 @@ class DatabaseFile:
             finally:
                 self._lanes.give_back_looked(lane)
 
-    @contextmanager
-    def writing(self) -> Iterator[Turn]:
+    def write(self, work: Callable[[Turn], T]) -> T:
         """
-        A transaction that alone may write; committed at the end, or rolled back if that is an error.
+        Do some work in a transaction that alone may write; committed at the end, or rolled back if that is an error.
 
         Raises:
             StoreUnavailable: others have written for so long that the time was up.
             OutcomeUnknown: the disk failed after the commit.
         """
         patience = Patience(self._timeout)
-        with translated(self.path), self._lanes:
+        with self._translated, self._lanes:
             if (has_queued := self._turns.take(patience)) is None:
                 raise self._too_busy()
             try:
-                lane = self._lanes.take_for_writing()
-                try:
-                    has_waited = self._begin(lane.begin_writing, patience) or has_queued
-                    turn = Turn(lane, has_waited=has_waited)
-                    yield from self._until_committed(turn)
-                finally:
-                    self._lanes.give_back_written(lane)
+                turn, result = self._write(work, patience, has_queued=has_queued)
             finally:
                 self._turns.give_back()
             # others write meanwhile
             if turn.commit and turn.log is not None:
                 self._log.flush(turn.log, turn.commit)
+        return result
 
-    def _until_committed(self, turn: Turn) -> Iterator[Turn]:
-        lane = turn.lane
-        before = lane.connection.total_changes()
+    def _write(
+        self, work: Callable[[Turn], T], patience: Patience, *, has_queued: bool
+    ) -> tuple[Turn, T]:
+        lane = self._lanes.take_for_writing()
         try:
-            yield turn
-            if self.durable and not turn.may_be_lost:
-                turn.log = lane.log()
-            lane.commit()
-        except BaseException:
-            lane.roll_back()
-            raise
-        if lane.connection.total_changes() != before:
+            has_waited = self._begin(lane.begin_writing, patience)
+            turn = Turn(lane, has_waited=has_waited or has_queued)
+            try:
+                result = work(turn)
+                self._commit(turn)
+            except BaseException:
+                lane.roll_back()
+                raise
+        finally:
+            self._lanes.give_back_written(lane)
+        return turn, result
+
+    def _commit(self, turn: Turn) -> None:
+        lane = turn.lane
+        if self.durable and not turn.may_be_lost:
+            turn.log = lane.log()
+        if lane.commit():
             turn.commit = self._log.committed()
             if turn.commit % _TIDY_EVERY == 0:
                 self._tidy(lane)
+        elif turn.settles:
+            turn.commit = self._log.latest
 
     def _begin(self, begin: Callable[[], None], patience: Patience) -> bool:
         """Begin a transaction; tell whether others had to be waited for."""
@@ -134,5 +143,5 @@ class DatabaseFile:
 
     def close(self) -> None:
         """Close all connections."""
-        with translated(self.path):
+        with self._translated:
             self._lanes.close()

@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from pyqless.core.effects import Command
-from pyqless.core.keyspace import READS, WRITES, Image, Value
+from pyqless.core.keyspace import READS, WRITES, Image, Keyspace, Value
 from pyqless.errors import StoreCorrupted
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
@@ -40,6 +40,9 @@ _ROWS: Final[dict[int, type[Rows]]] = {LIST: ListRows, SET: SetRows, SORTED_SET:
 #: How many elements fit in a row. A longer row costs more to write each time, and a sorted set more
 #: to build each time, than an element in a row of its own; a hash has few fields, and always fits.
 _FIT: Final = {LIST: 128, SET: 64, SORTED_SET: 16}
+
+#: what a key that is not there reads as
+_NOTHING: Final = Keyspace()
 
 #: how many keys are remembered at most, and how large a value, bytes
 _MOST_KEYS: Final = 2048
@@ -93,9 +96,9 @@ class StoredKeyspace:
     def read(self, command: Command) -> Any:
         """See ``pyqless.core.keyspace.Keyspace.read``."""
         entry = self._entries.get(command[1]) or self._load(command[1])
-        if entry.rows is None:
+        if entry.value is not None:
             return READS[command[0]](entry.value, *command[2:])
-        return entry.rows.read(command)
+        return (entry.rows or _NOTHING).read(command)
 
     def write(self, command: Command) -> None:
         """See ``pyqless.core.keyspace.Keyspace.write``; it is not in the file before ``save``."""

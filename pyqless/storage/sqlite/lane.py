@@ -32,6 +32,7 @@ class Lane:
         self.keyspace = StoredKeyspace(cursor)
         self._listeners: list[Listener] | None = None
         self._version = -1
+        self._changes = 0
         self._log: LogFile | None = None
 
     def begin_writing(self) -> None:
@@ -43,6 +44,7 @@ class Lane:
         """
         self.execute(sql.BEGIN_WRITING)
         self._catch_up()
+        self._changes = self.connection.total_changes()
 
     def begin_looking(self) -> None:
         """As ``begin_writing``, for a transaction that sees what was committed when it begins."""
@@ -61,12 +63,13 @@ class Lane:
             self._version = version
         self.keyspace.tidy()
 
-    def commit(self) -> None:
-        """Commit the transaction, with what the keyspace has not written yet."""
+    def commit(self) -> bool:
+        """Commit the transaction, with what the keyspace has not written yet; tell whether it changes anything."""
         self.keyspace.save()
         self.execute(sql.COMMIT)
         # one's own commit changes it, too
         self._version = self.connection.data_version()
+        return self.connection.total_changes() != self._changes
 
     def roll_back(self) -> None:
         """Undo the transaction."""

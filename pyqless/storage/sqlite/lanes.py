@@ -34,7 +34,8 @@ class Lanes(ForkAware):
         self._patience = patience
         self._free: deque[Lane] = deque()
         self._inside = 0
-        self._gate = threading.Condition()
+        self._lock = threading.RLock()
+        self._gate = threading.Condition(self._lock)
         self._process = os.getpid()
         self._is_closed = False
         self._is_forking = False
@@ -48,7 +49,7 @@ class Lanes(ForkAware):
             StoreUnavailable: the storage is closed.
             StoreUnsupported: the process was forked, unnoticed, with the file open.
         """
-        with self._gate:
+        with self._lock:
             while self._is_forking:
                 self._gate.wait()
             if self._process != os.getpid():
@@ -60,12 +61,15 @@ class Lanes(ForkAware):
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
-        with self._gate:
+        with self._lock:
             self._inside -= 1
-            if not self._inside:
-                if self._is_closed:
-                    self._close_all(tidily=True)
-                self._gate.notify_all()
+            if not self._inside and (self._is_closed or self._is_forking):
+                self._be_left()
+
+    def _be_left(self) -> None:
+        if self._is_closed:
+            self._close_all(tidily=True)
+        self._gate.notify_all()
 
     def take_for_writing(self) -> Lane:
         """Take a lane, of whose writers there is one at a time."""

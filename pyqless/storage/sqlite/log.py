@@ -70,16 +70,17 @@ class Log:
         self._path = path
         self._news = threading.Condition()
         self._is_flushing = False
-        #: the number of the last commit, of the last one that has been waited for, and of the last one in doubt
-        self._committed = 0
+        #: the number of the last commit
+        self.latest = 0
+        #: of the last one that has been waited for, and of the last one in doubt
         self._settled = 0
         self._doubtful = 0
         self._reason: OSError | None = None
 
     def committed(self) -> int:
         """Count a commit; the caller has the turn to write."""
-        self._committed += 1
-        return self._committed
+        self.latest += 1
+        return self.latest
 
     def flush(self, file: LogFile, commit: int) -> None:
         """
@@ -114,7 +115,7 @@ class Log:
             )
 
     def _flush(self, file: LogFile) -> None:
-        latest = self._committed
+        latest = self.latest
         try:
             file.flush()
         except OSError as error:

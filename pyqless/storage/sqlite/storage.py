@@ -18,6 +18,7 @@ from pyqless.storage.sqlite.file import DatabaseFile
 from pyqless.storage.sqlite.locations import locate
 from pyqless.storage.sqlite.scanning import drop_some, parts_in
 from pyqless.storage.sqlite.subscription import SqliteSubscription
+from pyqless.storage.sqlite.turns import Turn
 
 __all__ = ["SqliteStorage"]
 
@@ -87,15 +88,17 @@ class SqliteStorage(Storage):
         """See ``Storage.clear``."""
         is_more = True
         while is_more:
-            with self.file.writing() as turn:
-                is_more = drop_some(turn.lane, self.keys)
+            is_more = self.file.write(lambda turn: drop_some(turn.lane, self.keys))
 
     def flush(self) -> None:
         """See ``Storage.flush``."""
-        with self.file.writing() as turn:
-            turn.lane.execute(sql.FLUSH)
-            turn.lane.forget()
+        self.file.write(_flush)
 
     def close(self) -> None:
         """See ``Storage.close``."""
         self.file.close()
+
+
+def _flush(turn: Turn) -> None:
+    turn.lane.execute(sql.FLUSH)
+    turn.lane.forget()

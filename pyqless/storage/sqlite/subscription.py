@@ -9,6 +9,7 @@ import math
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import Final
 
 from pyqless.errors import StorageError
@@ -20,6 +21,7 @@ from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.listeners import add_listener, drop_listener, matcher
 from pyqless.storage.sqlite.packing import text_of
 from pyqless.storage.sqlite.threads import Threads
+from pyqless.storage.sqlite.turns import Turn
 
 __all__ = ["AsyncSqliteSubscription", "SqliteSubscription"]
 
@@ -43,15 +45,23 @@ class _Ear(ForkAware):
             self.bell = None
         self.slice = _SLICE_WITHOUT_BELL if self.bell is None else _SLICE
         self.is_closed = False
-        name = None if self.bell is None else self.bell.name
         try:
-            with file.writing() as turn:
-                self._id, self._heard = add_listener(turn.lane.connection, name, channels)
-                turn.lane.forget()
+            self._id, self._heard = file.write(partial(self._join, channels))
         except BaseException:
             self._take_down()
             raise
         watch(self)
+
+    def _join(self, channels: tuple[str, ...], turn: Turn) -> tuple[int, int]:
+        turn.may_be_lost = True  # nobody listens any more when the power is back
+        turn.lane.forget()
+        name = None if self.bell is None else self.bell.name
+        return add_listener(turn.lane.connection, name, channels)
+
+    def _leave(self, turn: Turn) -> None:
+        turn.may_be_lost = True
+        turn.lane.forget()
+        drop_listener(turn.lane.connection, self._id)
 
     def listen(self) -> None:
         """Hear all messages since the last call; where some were missed, for that was too long ago, a gap first."""
@@ -79,9 +89,8 @@ class _Ear(ForkAware):
         self.is_closed = True
         self._take_down()
         # a row that stays is removed by the next publisher, which finds that its bell is gone
-        with contextlib.suppress(StorageError), self._file.writing() as turn:
-            drop_listener(turn.lane.connection, self._id)
-            turn.lane.forget()
+        with contextlib.suppress(StorageError):
+            self._file.write(self._leave)
 
     def _take_down(self) -> None:
         if self.bell is not None:

@@ -21,16 +21,19 @@ class Turn:
     Attributes:
         has_waited: whether others had to be waited for.
         may_be_lost: whether a power cut may undo the commit even where commits are durable.
-        commit: its number; 0 if there is none, or nothing in it.
+        settles: whether earlier commits must not be undone any more, so that the disk is waited for even if there
+            is nothing in this one.
+        commit: the number of the last one that matters; 0 if none does.
         log: what has to be flushed until it is safe, or None.
     """
 
-    __slots__ = ("commit", "has_waited", "lane", "log", "may_be_lost")
+    __slots__ = ("commit", "has_waited", "lane", "log", "may_be_lost", "settles")
 
     def __init__(self, lane: Lane, *, has_waited: bool) -> None:
         self.lane = lane
         self.has_waited = has_waited
         self.may_be_lost = False
+        self.settles = False
         self.commit = 0
         self.log: LogFile | None = None
 
@@ -67,12 +70,13 @@ class Turns:
         Raises:
             StoreUnavailable: this thread has one already.
         """
-        if self._path in _writing.paths:
+        paths = _writing.paths
+        if self._path in paths:
             raise StoreUnavailable("a transition cannot be carried out in the middle of another")
         has_waited = not self._lock.acquire(blocking=False)
         if has_waited and not self._lock.acquire(timeout=patience.left()):
             return None
-        _writing.paths.add(self._path)
+        paths.add(self._path)
         return has_waited
 
     def give_back(self) -> None:
