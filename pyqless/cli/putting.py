@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
+from pyqless.cli.bulk import jobs_in, put_all, tell
 from pyqless.cli.job_texts import show_jobs
 from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import json_data
-from pyqless.cli.printing import say, say_line, stepwise
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 
@@ -26,16 +28,34 @@ _Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many jobs
 def put(
     queue: _Queue,
     klass: Annotated[
-        str, typer.Argument(metavar="CLASS", help="What is to run, as the workers know it.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="CLASS",
+            help="What is to run, as the workers know it; not needed if each line of --from-file says it.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The job's data as JSON; - reads it from stdin.")
-    ] = "{}",
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="The job's data as JSON, {} unless given; - reads it from stdin.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     lines: Annotated[
         bool,
         typer.Option("--lines", help="Put one job for each line of stdin, which is its data."),
     ] = False,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-file",
+            help="Put one job for each line of a file, or of stdin if it is -: an object that may have klass, data, jid,"
+            " priority, tags, delay, retries, depends, unique, on_conflict and max_waiting.",
+        ),
+    ] = None,
     jid: Annotated[
         str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
     ] = None,
@@ -79,39 +99,70 @@ def put(
     exceptions that its code names by retry_on. Any other exception fails the job at once: "pyqless unfail" has it tried
     again.
 
-    With --json, each job is a line with its jid and queue.
+    With --from-file and --lines, many jobs are put, a hundred in a transaction; what a line of a file does not say, the
+    command's arguments and options say for it. If a line is no good, nothing is put. What the store refuses, such as a
+    jid that is taken, is told by its line, and the exit status is 1: all others are put.
+
+    With --json, each job is a line with its jid and queue, or with the number of its line and why it was not put.
     """
-    if lines and jid is not None:
-        raise typer.BadParameter("does not go with --lines", param_hint="--jid")
+    given: dict[str, Any] = {
+        "jid": jid,
+        "unique": unique or None,
+        "on_conflict": None if on_conflict is None else on_conflict.value,
+        "priority": priority,
+        "tags": tags,
+        "delay": delay,
+        "retries": retries,
+        "depends": depends,
+        "max_waiting": max_waiting,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    _require_sense(klass, data, jid, lines=lines, from_file=from_file)
+    status = Status.DONE
     with changing(url, namespace) as client:
-        for item in stepwise(list(_data(data, lines=lines)), "putting"):
-            done = client.queues[queue].put(
-                klass,
-                item,
-                jid=jid,
-                unique=unique or None,
-                on_conflict=None if on_conflict is None else on_conflict.value,
-                priority=priority,
-                tags=tags,
-                delay=delay,
-                retries=retries,
-                depends=depends,
-                max_waiting=max_waiting,
-            )
-            if as_json:
-                say_line({"jid": done, "queue": queue})
-            else:
-                say(done)
+        target = client.queues[queue]
+        if lines or from_file is not None:
+            with _opened(from_file) as file:
+                jobs = jobs_in(file, klass, options, only_data=lines)
+                status = put_all(target, jobs, as_json=as_json)
+        else:
+            tell(target, target.put(str(klass), _value(data), **options), as_json=as_json)
         warn_if_gone_at_exit(client)
+    raise typer.Exit(status)
 
 
-def _data(text: str, *, lines: bool) -> Iterator[Any]:
-    if not lines:
-        yield json_data(sys.stdin.read() if text == "-" else text)
+def _require_sense(
+    klass: str | None, data: str | None, jid: str | None, *, lines: bool, from_file: Path | None
+) -> None:
+    """Refuse what does not go together."""
+    if klass is None and from_file is None:
+        raise typer.BadParameter("must be given, unless --from-file is", param_hint="CLASS")
+    if lines and from_file is not None:
+        raise typer.BadParameter("does not go with --lines", param_hint="--from-file")
+    if lines or from_file is not None:
+        for name, value in (("--jid", jid), ("DATA", data)):
+            if value is not None:
+                with_ = "--lines" if lines else "--from-file"
+                raise typer.BadParameter(f"does not go with {with_}", param_hint=name)
+
+
+def _value(data: str | None) -> Any:
+    return {} if data is None else json_data(sys.stdin.read() if data == "-" else data)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    """The standard input unless there is a path, or where it is ``-``."""
+    if path is None or str(path) == "-":
+        yield sys.stdin.buffer
         return
-    for count, line in enumerate(sys.stdin, 1):
-        if line.strip():
-            yield json_data(line, f"line {count}")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        text = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise typer.BadParameter(text, param_hint="--from-file") from error
+    with file:
+        yield file
 
 
 def pop(

@@ -41,7 +41,8 @@ def cli(url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     monkeypatch.setenv("COLUMNS", "200")
 
     def cli(line: str, given: str = "") -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(given))
+        stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", stdin)
         with pytest.raises(SystemExit) as end:
             main(shlex.split(line))
         return end.value.code, *capsys.readouterr()

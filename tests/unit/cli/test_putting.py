@@ -56,6 +56,102 @@ def test_nothing_is_put_if_a_line_is_no_json(cli: Cli, client: Client) -> None:
     assert len(client.queues["q"]) == 0
 
 
+JOBS = """\
+{"klass": "a.C", "data": {"n": 1}, "jid": "c", "priority": 3, "tags": ["red"], "retries": 2}
+
+{"jid": "d", "data": null, "delay": 60, "tags": null}
+{"data": ["Zo\u00eb"], "depends": ["c"]}
+"""
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_file_says_more_of_each_job(
+    cli: Cli, client: Client, tmp_path: Path, *, as_file: bool
+) -> None:
+    file = tmp_path / "jobs.jsonl"
+    file.write_text("\ufeff" + JOBS, encoding="utf-8")
+    line = f"put q a.B -t blue --from-file {file if as_file else '-'}"
+    status, out, err = cli(line, given="" if as_file else JOBS)
+    assert (status, err.count("\n")) == (0, 1)
+    *jids, third = out.split()
+    assert jids == ["c", "d"]
+    c, d, e = (client.jobs[jid] for jid in ("c", "d", third))
+    assert (c.klass_name, c.data, c.priority, c.tags, c.retries) == ("a.C", {"n": 1}, 3, ["red"], 2)
+    assert (d.klass_name, d.data, d.state, d.tags) == ("a.B", None, "scheduled", ["blue"])
+    assert (e.data, e.state, e.dependencies) == (["Zoë"], "depends", ["c"])
+
+
+def test_many_are_put_by_the_hundred(cli: Cli, client: Client) -> None:
+    jobs = "".join(f'{{"klass": "a.B", "data": {n}, "jid": "{n}"}}\n' for n in range(250))
+    status, out, _ = cli("put q --from-file -", given=jobs)
+    assert (status, out.split()) == (0, [str(n) for n in range(250)])
+    assert {job.data for job in client.queues["q"].peek(250)} == {*range(250)}
+    moments = {client.jobs[str(n)].history[0]["when"] for n in range(250)}
+    assert len(moments) <= 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("{", "line 3 is no JSON (Expecting"),
+        ("[" * 100_000, "line 3 is no JSON ("),
+        ("5", "line 3 must be an object: 5"),
+        ('{"klass": "a.B", "prio": 1}', "line 3 must say no more than klass, data, delay,"),
+        ('{"data": 1}', "line 3 must name a klass, as the command does not"),
+        ('{"klass": 7}', "line 3: klass must be text, not int: 7"),
+        ('{"klass": "a.B", "priority": "1"}', "line 3: priority must be a number, not str: '1'"),
+        ('{"klass": "a.B", "data": NaN}', "line 3: data "),
+        ('{"klass": "a.B", "jid": "a-dependents"}', "line 3: jid must not end in"),
+        ('{"klass": "a.B", "tags": "red"}', "line 3: tags must be a list"),
+        ('{"klass": "a.B", "on_conflict": "no"}', "line 3: on_conflict must be one of"),
+    ],
+)
+def test_nothing_is_put_if_a_line_is_no_good(cli: Cli, client: Client, bad: str, told: str) -> None:
+    good = '{"klass": "a.B"}\n'
+    status, out, err = cli("put q --from-file - --json", given=f"{good}\n{bad}\n{good * 200}")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"pyqless: {told}")
+    assert err.count("\n") == 1
+    assert len(client.queues["q"]) == 0
+
+
+def test_a_line_that_is_no_utf_8(cli: Cli, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "jobs"
+    file.write_bytes(b'{"klass": "a.B"}\n{"klass": "a.\xff"}\n')
+    status, _, err = cli(f"put q --from-file {file}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "line 2 is no JSON" in err
+    assert len(client.queues["q"]) == 0
+
+
+def test_what_the_store_refuses_is_told_by_its_line(cli: Cli, client: Client) -> None:
+    client.queues["q"].put("a.B", jid="taken")
+    jobs = '{"jid": "a"}\n\n{"jid": "taken"}\n{"jid": "b"}\n'
+    line = "put q a.B --from-file - --on-conflict error"
+    status, out, err = cli(line, given=jobs)
+    assert (status, out) == (1, "a\nb\n")
+    assert err.splitlines()[0].startswith("pyqless: line 3: ")
+
+    client.jobs["a"].cancel()
+    status, out, _ = cli(f"{line} --json", given=jobs.replace('"b"', '"c"'))
+    assert status == 1
+    first, second, third = map(json.loads, out.splitlines())
+    assert (first, third) == ({"jid": "a", "queue": "q"}, {"jid": "c", "queue": "q"})
+    assert (second["line"], second["code"]) == (3, "job_exists")
+    assert "taken" in second["error"]
+
+
+def test_lines_of_data_are_told_by_their_number_too(cli: Cli, client: Client) -> None:
+    status, out, err = cli("put q a.B --lines --max-waiting 2", given="1\n\n2\n3\n")
+    assert (status, out.count("\n"), len(client.queues["q"])) == (1, 2, 2)
+    assert err.startswith("pyqless: line 4: 2 jobs wait")
+
+
+def test_an_empty_file_is_no_fault(cli: Cli, client: Client) -> None:
+    assert cli("put q --from-file -")[:2] == (0, "")
+    assert len(client.queues["q"]) == 0
+
+
 def test_a_unique_job_is_there_once(answer: Answer, client: Client) -> None:
     line = """put q a.B '{"n": 1}' --unique"""
     assert answer(line) == answer(line)
@@ -75,6 +171,13 @@ def test_a_jid_that_is_taken(cli: Cli) -> None:
     [
         ("put q a.B {", "is no JSON"),
         ("put q a.B --lines --jid j", "does not go with --lines"),
+        ("put q a.B 5 --lines", "does not go with --lines"),
+        ("put q a.B --lines --from-file -", "does not go with --lines"),
+        ("put q --from-file - --jid j", "does not go with --from-file"),
+        ("put q a.B 5 --from-file -", "does not go with --from-file"),
+        ("put q --from-file there-is-none", "there-is-none"),
+        ("put q", "CLASS"),
+        ("put q --lines", "CLASS"),
         ("put q a.B --retries -1", "retries"),
         ("put '' a.B", "name"),
         ("pop q --count 0", "--count"),
