@@ -81,6 +81,10 @@ bench-peers: .venv/.done servers $(PEERS:%=.bench/venvs/%/.done) ## measure pyql
 soak: .venv/.done servers ## run the tests that take minutes each
 	$(BIN)/pytest -m soak --timeout=3600
 
+.PHONY: ordeal
+ordeal: .venv/.done servers ## let every fifth EXEC of 200,000 transactions go wrong, and show what came of it (minutes)
+	$(BIN)/pytest -m soak -s tests/integration/test_ordeal.py
+
 .PHONY: nightly
 nightly: .venv/.done servers ## run everything, with many more generated examples
 	PYQLESS_PROFILE=nightly $(BIN)/pytest -n $(WORKERS) -m "soak or not soak" --timeout=3600
