@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import signal
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -291,3 +293,19 @@ async def test_closing_ends_a_wait_in_asyncio(path: Path) -> None:
         assert await asyncio.wait_for(waiting, PATIENCE) is None
         await ear.close()
     assert bells(path) == []
+
+
+RINGING = """
+import sys
+from pyqless import Client
+
+with Client(sys.argv[1]) as client, client.events("log") as events:
+    client.queues["q"].put("k")
+    assert events.get(30) is not None
+"""
+
+
+def test_a_process_that_has_rung_a_bell_leaves_nothing_open(path: Path) -> None:
+    line = [sys.executable, "-X", "dev", "-W", "error", "-c", RINGING, url_of(path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ second, for who waits looks by itself now and then.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
@@ -89,6 +90,7 @@ def _sender() -> socket.socket:
     """The socket that all bells are rung with; it has no state that forked processes could not share."""
     sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     sender.settimeout(0)
+    atexit.register(sender.close)
     return sender
 
 
