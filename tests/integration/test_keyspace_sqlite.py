@@ -110,8 +110,96 @@ def test_nothing_is_left_of_what_has_become_empty(
     for command in emptying:
         keyspace.write(command)
     keyspace.save()
+    keyspace.drop_vacant()
     for table in ("key", "member", "element"):
         assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608
+
+
+def rows_of(connection: apsw.Connection) -> dict[bytes, tuple[int, int]]:
+    """Give the id and the size of each key's row."""
+    rows: list[Any] = connection.execute("SELECT name, id, size FROM key").fetchall()
+    return {name: (key, size) for name, key, size in rows}
+
+
+def test_a_sorted_set_that_becomes_empty_leaves_its_row_for_the_next_members(
+    connection: apsw.Connection, keyspace: StoredKeyspace
+) -> None:
+    keyspace.write(("ZADD", "key", 1.0, "a"))
+    keyspace.save()
+    ((key, _),) = rows_of(connection).values()
+    for forgets in (False, True):
+        keyspace.write(("ZREM", "key", "a", "b"))
+        keyspace.save()
+        assert rows_of(connection) == {b"key": (key, 0)}
+        if forgets:
+            keyspace.forget()
+        assert keyspace.read(("EXISTS", "key")) == 0
+        assert keyspace.read(("HGETALL", "key")) == {}
+        assert dump(keyspace) == {}
+        keyspace.write(("ZADD", "key", 2.0, "a", 3.0, "b"))
+        keyspace.save()
+        assert rows_of(connection) == {b"key": (key, 2)}
+        assert not keyspace.has_vacant
+
+
+def test_the_row_of_a_sorted_set_may_become_that_of_another_kind(
+    connection: apsw.Connection, keyspace: StoredKeyspace
+) -> None:
+    for command in (("ZADD", "key", 1.0, "a"), ("ZREM", "key", "a"), ("HSET", "key", "a", "1")):
+        keyspace.write(command)
+        keyspace.save()
+    keyspace.forget()
+    assert dump(keyspace) == {"key": {"type": "hash", "value": {"a": "1"}}}
+    keyspace.write(("DEL", "key"))
+    keyspace.save()
+    assert rows_of(connection) == {}
+
+
+def test_few_rows_are_left_by_however_many_that_become_empty(
+    connection: apsw.Connection, keyspace: StoredKeyspace
+) -> None:
+    for number in range(300):
+        keyspace.write(("ZADD", str(number), 1.0, "a"))
+        keyspace.save()
+        keyspace.write(("ZREM", str(number), "a"))
+        keyspace.save()
+        if number % 100 == 0:
+            keyspace.forget()
+    left = rows_of(connection)
+    assert 0 < len(left) <= 64
+    assert b"299" in left
+    keyspace.write(("ZADD", "299", 1.0, "a"))
+    keyspace.write(("ZADD", "0", 1.0, "a"))
+    keyspace.save()
+    keyspace.drop_vacant()
+    assert {name: size for name, (_, size) in rows_of(connection).items()} == {b"299": 1, b"0": 1}
+    assert dump(keyspace).keys() == {"0", "299"}
+
+
+def test_a_row_that_another_has_filled_again_is_not_dropped(
+    connection: apsw.Connection, keyspace: StoredKeyspace
+) -> None:
+    keyspace.write(("ZADD", "key", 1.0, "a"))
+    keyspace.save()
+    keyspace.write(("ZREM", "key", "a"))
+    keyspace.save()
+    other = StoredKeyspace(connection.cursor())
+    other.write(("ZADD", "key", 2.0, "b"))
+    other.save()
+    keyspace.forget()
+    keyspace.drop_vacant()
+    assert keyspace.read(("ZSCORE", "key", "b")) == 2.0
+
+
+def test_text_that_is_no_utf_8_is_kept_as_it_is(keyspace: StoredKeyspace) -> None:
+    strange = b"\xff\xfe a".decode("utf-8", "surrogateescape")
+    for _ in range(2):
+        keyspace.write(("HSET", "hash", "field", strange))
+        keyspace.write(("HSET", "other", "field", "text"))
+        keyspace.save()
+        keyspace.forget()
+        assert keyspace.read(("HGET", "hash", "field")) == strange
+        assert keyspace.read(("HGET", "other", "field")) == "text"
 
 
 def test_a_key_may_change_its_kind_within_a_transaction(

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -70,6 +71,24 @@ def test_a_file_is_made_at_the_first_call_for_its_owner_alone(path: Path) -> Non
     assert sorted(path.parent.iterdir()) == [path]
     with open_storage(url_of(path)) as storage:
         assert call(storage, "get", NOW, "jid").fields["state"] == "waiting"
+
+
+def test_nothing_is_left_of_empty_values_when_a_file_is_closed(path: Path) -> None:
+    with open_storage(url_of(path)) as storage:
+        call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
+        call(storage, "pop", NOW, "q", "w", 1)
+        assert empty_rows(path) == [b"ql:q:q-work"]
+        assert "ql:q:q-work" not in storage.dump()
+        assert {part.key for part in storage.scan()} == storage.dump().keys()
+    assert empty_rows(path) == []
+
+
+def empty_rows(path: Path) -> list[bytes]:
+    """Give the names of the keys that have a row with nothing in it."""
+    connection = apsw.Connection(str(path))
+    found: list[Any] = connection.execute("SELECT name FROM key WHERE size = 0").fetchall()
+    connection.close()
+    return [name for (name,) in found]
 
 
 def test_the_path_is_that_of_the_moment_of_opening(

@@ -97,41 +97,41 @@ class Attempt:
 
     def _write(self, keyspace: StoredKeyspace) -> list[tuple[str, str]]:
         tx, messages = self.tx, []
-        for write in tx.blind:
-            if write[0] == "PUBLISH":
-                messages.append((write[1], write[2]))
-            elif write[0] == "SET":
-                keyspace.set(write[1], write[2])
-            else:
-                _write(keyspace, write)
-        for key, image in tx.changed.items():
-            # the image itself may be part of what the transition returns
-            if not keyspace.replace(key, image.copy()):
-                for write in tx.writes:
-                    # a channel may have the name of a key
-                    if write[1] == key and write[0] != "PUBLISH":
-                        _write(keyspace, write)
+        try:
+            for write in tx.blind:
+                if write[0] == "PUBLISH":
+                    messages.append((write[1], write[2]))
+                elif write[0] == "SET":
+                    keyspace.set(write[1], write[2])
+                else:
+                    keyspace.write(write)
+            for key, image in tx.changed.items():
+                # the image itself may be part of what the transition returns
+                if not keyspace.replace(key, image.copy()):
+                    for write in _writes_to(key, tx):
+                        keyspace.write(write)
+        except (WrongType, NotAnInteger) as error:
+            text = f"{write[1]}: {write[0]} failed: {error}"
+            raise StoreCorrupted(text, argument=write[1], value=write[0]) from error
         return messages
 
 
+def _writes_to(key: str, tx: Transaction) -> list[Command]:
+    # a channel may have the name of a key
+    return [write for write in tx.writes if write[1] == key and write[0] != "PUBLISH"]
+
+
 def _replies(keyspace: StoredKeyspace, batch: Batch) -> Replies:
-    replies: Replies = []
-    carry_out = keyspace.read
-    for read in batch.reads:
-        try:
-            reply = carry_out(read)
-        except WrongType as error:
-            reply = StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
-        except StoreCorrupted as fault:
-            reply = fault
-        replies.append(reply)
-    return replies
-
-
-def _write(keyspace: StoredKeyspace, write: Command) -> None:
     try:
-        keyspace.write(write)
-    except (WrongType, NotAnInteger) as error:
-        raise StoreCorrupted(
-            f"{write[1]}: {write[0]} failed: {error}", argument=write[1], value=write[0]
-        ) from error
+        return list(map(keyspace.read, batch.reads))
+    except (WrongType, StoreCorrupted):
+        return [_reply(keyspace, read) for read in batch.reads]
+
+
+def _reply(keyspace: StoredKeyspace, read: Command) -> Any:
+    try:
+        return keyspace.read(read)
+    except WrongType as error:
+        return StoreCorrupted(f"{read[1]}: {error}", argument=read[1], value=read[0])
+    except StoreCorrupted as fault:
+        return fault

@@ -17,6 +17,7 @@ import apsw
 
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import READS, WRITES, Image, Keyspace, Value
+from pyqless.core.sortedset import SortedSet
 from pyqless.errors import StoreCorrupted
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
@@ -44,6 +45,12 @@ _FIT: Final = {LIST: 128, SET: 64, SORTED_SET: 16}
 #: what a key that is not there reads as
 _NOTHING: Final = Keyspace()
 
+#: how a sorted set without members lies in its row
+_EMPTY: Final = Packer().pack(SortedSet())
+
+#: how many rows are kept at most of sorted sets that have become empty, for the next members
+_MOST_VACANT: Final = 64
+
 #: how many keys are remembered at most, and how large a value, bytes
 _MOST_KEYS: Final = 2048
 _LARGEST: Final = 4096
@@ -52,12 +59,13 @@ _LARGEST: Final = 4096
 class _Entry:
     """What is known of a key: its value, or the rows that make it, or neither if there is no such key."""
 
-    __slots__ = ("key", "rows", "size", "value")
+    __slots__ = ("key", "kind", "rows", "size", "value")
 
     def __init__(self) -> None:
         #: the id of its row, or None if it has none
         self.key: int | None = None
-        #: how many elements its row says there are
+        #: what its row says: of what kind it is, and how many elements there are
+        self.kind = 0
         self.size = 0
         self.value: Value | None = None
         self.rows: Rows | None = None
@@ -80,6 +88,8 @@ class StoredKeyspace:
         self._entries: dict[str, _Entry] = {}
         self._changed: dict[str, _Entry] = {}
         self._large: list[str] = []
+        #: the rows of values that have become empty, the oldest first
+        self._vacant: dict[str, int] = {}
 
     def tidy(self) -> None:
         """Forget what is too much, or too large, to be remembered longer than for a transaction."""
@@ -133,8 +143,27 @@ class StoredKeyspace:
     def save(self) -> None:
         """Write to the file what is not there yet."""
         for name, entry in self._changed.items():
-            self._store(name, entry)
+            if entry.value is not None:
+                self._store_value(name, entry, entry.value)
+            elif entry.rows is not None:
+                self._store_size(entry, entry.rows.size)
+            elif entry.key is not None:
+                self._store_nothing(name, entry, entry.key)
         self._changed.clear()
+        if len(self._vacant) > _MOST_VACANT:
+            self.drop_vacant(_MOST_VACANT // 2)
+
+    @property
+    def has_vacant(self) -> bool:
+        """Whether there are rows of values that have become empty."""
+        return bool(self._vacant)
+
+    def drop_vacant(self, most: int = 0) -> None:
+        """Delete rows of values that have become empty, but for the latest ones."""
+        while len(self._vacant) > most:
+            name = next(iter(self._vacant))
+            self._execute(sql.DROP_VACANT, (self._vacant.pop(name),))
+            self._entries.pop(name, None)
 
     def items(self) -> Iterator[tuple[str, Value]]:
         """All keys and their values, in no particular order."""
@@ -156,8 +185,9 @@ class StoredKeyspace:
     def _entry(self, name: str, row: Sequence[Any]) -> _Entry:
         entry = _Entry()
         entry.key, kind, entry.size, packed = row
+        entry.kind = kind
         if packed is not None:
-            entry.value = unpack(name, kind, packed)
+            entry.value = unpack(name, kind, packed) or None
             if len(packed) > _LARGEST:
                 self._large.append(name)
         elif kind in _ROWS:
@@ -167,16 +197,20 @@ class StoredKeyspace:
             raise StoreCorrupted(text, argument=name, value=kind)
         return entry
 
-    def _store(self, name: str, entry: _Entry) -> None:
-        if entry.rows is not None:
-            if entry.rows.size != entry.size:
-                entry.size = entry.rows.size
-                self._execute(sql.SET_SIZE, (entry.size, entry.key))
-        elif entry.value is not None:
-            self._store_value(name, entry, entry.value)
-        elif entry.key is not None:
-            self._execute(sql.DROP_KEY, (entry.key,))
+    def _store_nothing(self, name: str, entry: _Entry, key: int) -> None:
+        if entry.kind != SORTED_SET:
+            self._execute(sql.DROP_KEY, (key,))
             entry.key = None
+        elif entry.size:
+            # a sorted set is likely to be filled again, and a row costs most when it comes and goes
+            self._execute(sql.SET_KEY, (SORTED_SET, 0, _EMPTY, key))
+            entry.size = 0
+            self._vacant[name] = key
+
+    def _store_size(self, entry: _Entry, size: int) -> None:
+        if size != entry.size:
+            entry.size = size
+            self._execute(sql.SET_SIZE, (size, entry.key))
 
     def _store_value(self, name: str, entry: _Entry, value: Value) -> None:
         kind, size = KINDS[type(value)], len(value)
@@ -186,7 +220,9 @@ class StoredKeyspace:
             entry.key = self._last_key()
         else:
             self._execute(sql.SET_KEY, (kind, size, packed, entry.key))
-        entry.size = size
+            if not entry.size:
+                self._vacant.pop(name, None)
+        entry.kind, entry.size = kind, size
         if packed is None:
             entry.value, entry.rows = None, _ROWS[kind](self._cursor, entry.key, 0)
             entry.rows.fill(value)

@@ -65,11 +65,19 @@ class Packer:
     """Makes values into bytes, for one thread at a time."""
 
     def __init__(self) -> None:
-        self._pack: Callable[[Any], bytes] = msgpack.Packer(unicode_errors="surrogateescape").pack
+        self._pack: Callable[[Any], bytes] = msgpack.Packer().pack
+        self._pack_escaped: Callable[[Any], bytes] = msgpack.Packer(
+            unicode_errors="surrogateescape"
+        ).pack
 
     def pack(self, value: Value) -> bytes:
         """A value as bytes."""
-        return self._pack(_FLATTEN[type(value)](value))
+        flat = _FLATTEN[type(value)](value)
+        try:
+            return self._pack(flat)
+        except UnicodeEncodeError:
+            # nearly all text is UTF-8, and to look for what is not takes twice as long
+            return self._pack_escaped(flat)
 
 
 def unpack(key: str, kind: int, packed: bytes) -> Value:

@@ -9,7 +9,7 @@ CREATE TABLE key (
     id    INTEGER PRIMARY KEY,
     name  BLOB    NOT NULL UNIQUE,
     kind  INTEGER NOT NULL,         -- 1 hash, 2 list, 3 set, 4 sorted set, 5 string
-    size  INTEGER NOT NULL,         -- elements, never 0: an empty value has no row
+    size  INTEGER NOT NULL,         -- elements; 0 in rows that some sorted sets leave for their next members
     value BLOB
 ) STRICT;
 

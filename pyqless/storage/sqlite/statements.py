@@ -23,6 +23,7 @@ ADD_KEY: Final = "INSERT INTO key (name, kind, size, value) VALUES (?, ?, ?, ?)"
 SET_KEY: Final = "UPDATE key SET kind = ?, size = ?, value = ? WHERE id = ?"
 SET_SIZE: Final = "UPDATE key SET size = ? WHERE id = ?"
 DROP_KEY: Final = "DELETE FROM key WHERE id = ?"
+DROP_VACANT: Final = "DELETE FROM key WHERE id = ? AND size = 0"
 KEYS_BETWEEN: Final = (
     "SELECT name, id, kind, value FROM key WHERE name BETWEEN ? AND ? ORDER BY name"
 )
