@@ -75,6 +75,9 @@ class Nobody:
     def stray(self, origin: Any, write: Command) -> None:
         pass
 
+    def vanished(self, key: str) -> None:
+        pass
+
 
 class Side:
     """One connection to the real server and one to ours."""

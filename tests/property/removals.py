@@ -28,6 +28,7 @@ HASTE: Final = (("config.set", "grace-period", "0"), ("config.set", "heartbeat",
 
 #: connections that often break
 LOSSY: Final = Faults(cut=0.03, lost_request=0.03, lost_reply=0.15, torn=0.2)
+FLEETING: Final = Faults(vanishing=1.0, lost_reply=0.3)
 FAILING_OVER: Final = Faults(failover=1.0, lost_reply=0.05)
 REFUSING: Final = Faults(refused_control=0.05)
 
@@ -150,6 +151,13 @@ GUARDS: Final = [
     Removal("job and history in fail", {"put": 2, "pop": 4, "fail": 4}, keys("fail", JOB, HISTORY)),
     Removal(
         "job and history in retry", {"put": 2, "pop": 4, "retry": 4}, keys("retry", JOB, HISTORY)
+    ),
+    Removal(
+        "job and history in log, where nobody deletes them but they vanish",
+        {"put ME q a klass {} 0": 1, "log a text": 4},
+        keys("log", JOB, HISTORY),
+        given=(),
+        faults=Faults(vanishing=1.0, slow=0.1),
     ),
     Removal("job in heartbeat", {"put": 2, "pop": 4, "heartbeat": 4}, keys("heartbeat", JOB)),
     Removal(
@@ -448,6 +456,16 @@ class OldSizes(Link):
         return [old.get(command, reply) for command, reply in zip(commands, replies, strict=True)]
 
 
+class Credulous(Link):
+    """A fence that is gone is taken for one that says no."""
+
+    def incoming(self, commands: tuple[Command, ...], replies: list[Any]) -> list[Any]:
+        return [
+            "0" if reply is None and _asks(command, "HGET") else reply
+            for command, reply in zip(commands, replies, strict=True)
+        ]
+
+
 class NoWait(Link):
     """Nobody waits for replicas: they are taken to have everything."""
 
@@ -529,6 +547,7 @@ SAFEGUARDS: Final = [
         link=OldSizes,
         given=(("config.set", "q-max-waiting", "2"),),
     ),
+    Removal("a fence that is gone says nothing", ALL, link=Credulous, faults=FLEETING, clients=6),
     Removal("replicas are waited for", ALL, link=NoWait, faults=FAILING_OVER, replicas=2),
     Removal(
         "the connection that wrote waits",

@@ -145,6 +145,12 @@ def test_a_seed_gives_the_same_run_everywhere() -> None:
     assert b"seed 19: no fault" in outputs.pop()
 
 
+def test_many_runs_end_in_one_line() -> None:
+    command = (sys.executable, "-m", "pyqless.testing.simulator", "3-7")
+    found = subprocess.run(command, capture_output=True, check=True)
+    assert found.stdout.decode() == "5 runs, 0 with faults\n"
+
+
 def test_a_fault_says_how_to_see_it_again() -> None:
     removal = SAFEGUARDS[0]
     runs = (simulate(seed, removal.scenario(), link=removal.link) for seed in range(ENOUGH))
@@ -168,6 +174,6 @@ def test_acknowledged_calls_outlive_a_restart_with_all_data() -> None:
         run = simulate(seed, scenario)
         assert not run.faults
         acknowledged = [call for call in run.history.calls if call.end is not None]
-        kept = {id(commit.attempt.call) for commit in run.history.timeline}
+        kept = {id(commit.attempt.call) for commit in run.history.commits}
         wrote = [call for call in acknowledged if call.error is None and call.attempts[-1].writes]
         assert {id(call) for call in wrote} <= kept

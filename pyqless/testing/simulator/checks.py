@@ -36,10 +36,12 @@ def faults_of(
     model = Model()
     yield from replay(history, model)
     yield from differences(model.dump(), dump)
+    if not history.is_undisturbed:
+        return
     if not overwrites:
         yield from places(dump)
     yield from dependencies(dump)
-    yield from statistics(history.timeline, dump)
+    yield from statistics(history.commits, dump)
 
 
 def _strays(history: History) -> Iterator[str]:
@@ -62,7 +64,7 @@ def _carried_out_once(history: History) -> Iterator[str]:
     kept: Counter[tuple[int, int]] = Counter()
     for event in history.events:
         if isinstance(event, Restart):
-            kept = Counter(map(_transaction, event.kept))
+            kept = Counter(_transaction(each) for each in event.kept if isinstance(each, Commit))
         elif isinstance(event, Commit):
             kept[_transaction(event)] += 1
             if kept[_transaction(event)] > 1:

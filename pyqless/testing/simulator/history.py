@@ -14,7 +14,17 @@ from pyqless.core.transaction import Transaction
 from pyqless.errors import NotReplicated, QlessError
 from pyqless.testing.simulator.staleness import may_be_old, may_be_stale
 
-__all__ = ["Attempt", "Call", "Commit", "Event", "History", "Restart", "Stray", "Unit"]
+__all__ = [
+    "Attempt",
+    "Call",
+    "Commit",
+    "Event",
+    "History",
+    "Restart",
+    "Stray",
+    "Unit",
+    "Vanished",
+]
 
 
 class Unit(NamedTuple):
@@ -101,6 +111,11 @@ class Call:
         return self.end is not None and isinstance(self.error, NotReplicated | None)
 
     @property
+    def has_written(self) -> bool:
+        """Whether the client was told of a commit."""
+        return self.is_done and any(attempt.commits for attempt in self.attempts)
+
+    @property
     def result(self) -> Any:
         """What it came to, if it is done."""
         return self.error.result if isinstance(self.error, NotReplicated) else self.value
@@ -120,10 +135,17 @@ class Commit(NamedTuple):
     number: int
 
 
-class Restart(NamedTuple):
-    """The store restarted, or a replica took its place, and these commits are still there."""
+class Vanished(NamedTuple):
+    """A key was evicted, has expired, or was renamed."""
 
-    kept: tuple[Commit, ...]
+    key: str
+    moment: float
+
+
+class Restart(NamedTuple):
+    """The store restarted, or a replica took its place, and these changes are still there."""
+
+    kept: tuple[Commit | Vanished, ...]
     is_failover: bool
 
 
@@ -135,7 +157,7 @@ class Stray(NamedTuple):
 
 
 #: what changes the store
-Event: TypeAlias = Commit | Restart | Stray
+Event: TypeAlias = Commit | Vanished | Restart | Stray
 
 
 class History:
@@ -149,8 +171,8 @@ class History:
     def __init__(self, time: Callable[[], float]) -> None:
         self.calls: list[Call] = []
         self.events: list[Event] = []
-        #: the commits that no restart has undone
-        self.timeline: list[Commit] = []
+        #: the changes that no restart has undone
+        self.timeline: list[Commit | Vanished] = []
         self._time = time
 
     # -- what the server tells --------------------------------------------------------------
@@ -168,9 +190,15 @@ class History:
         """Note a write outside a transaction."""
         self.events.append(Stray(origin, write))
 
+    def vanished(self, key: str) -> None:
+        """Note that a key is gone."""
+        if ":py:fence:" not in key:
+            self.events.append(gone := Vanished(key, self._time()))
+            self.timeline.append(gone)
+
     def restarted(self, kept_until: float, *, is_failover: bool = False) -> None:
         """Note a restart, and up to when what was written is still there."""
-        self.timeline = [commit for commit in self.timeline if commit.moment <= kept_until]
+        self.timeline = [change for change in self.timeline if change.moment <= kept_until]
         self.events.append(Restart(tuple(self.timeline), is_failover))
 
     def had(self, commit: Commit, end: int) -> bool:
@@ -179,6 +207,16 @@ class History:
         return bool(after) and all(
             commit in event.kept for event in after if isinstance(event, Restart)
         )
+
+    @property
+    def commits(self) -> list[Commit]:
+        """What no restart has undone of what clients did."""
+        return [change for change in self.timeline if isinstance(change, Commit)]
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether all changes are the clients': else jobs may be missing where they stand."""
+        return not any(isinstance(event, Vanished) for event in self.events)
 
     # -- what the clients tell --------------------------------------------------------------
 

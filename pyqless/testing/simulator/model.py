@@ -12,7 +12,7 @@ from pyqless.core.effects import Command, Replies, Transition
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import QlessError
 from pyqless.storage.memory import MemoryStorage
-from pyqless.testing.simulator.history import Attempt, Commit, Unit
+from pyqless.testing.simulator.history import Attempt, Commit, Unit, Vanished
 from pyqless.testing.simulator.watching import rendered
 
 __all__ = ["Model", "Outcome", "same_reply"]
@@ -24,6 +24,7 @@ class Outcome(NamedTuple):
     reply: Any
     writes: list[Command]
     error: str | None = None
+    is_stale: bool = False
 
 
 def told(error: Exception) -> str:
@@ -47,15 +48,34 @@ class Model:
     def __init__(self) -> None:
         self._storage = MemoryStorage()
 
-    def restart(self, commits: Iterable[Commit]) -> None:
-        """Hold what some commits make."""
+    def restart(self, changes: Iterable[Commit | Vanished]) -> None:
+        """Hold what some changes make."""
         self._storage = MemoryStorage()
-        for commit in commits:
-            self.apply(commit.attempt)
+        for change in changes:
+            if isinstance(change, Commit):
+                self.apply(change.attempt)
+            else:
+                self.lose(change.key)
+
+    def lose(self, key: str) -> None:
+        """Be without a key."""
+        self.write([("DEL", key)])
+
+    def write(self, writes: list[Command]) -> None:
+        """Carry out writes, whoever makes them."""
+
+        def transition(tx: Transaction) -> Transition[None]:
+            yield from tx.read()
+            tx.writes += writes
+
+        self._storage.run(transition, 0.0)
 
     def apply(self, attempt: Attempt) -> Outcome:
-        """Carry out the transaction of an attempt, at its moment."""
-        return self._run(attempt, keep=True)
+        """Carry out the transaction of an attempt, at its moment; as it was where a place is not what it was."""
+        outcome = self._run(attempt, keep=True)
+        if outcome.is_stale:
+            self.write(attempt.writes)
+        return outcome
 
     def outcome(self, attempt: Attempt) -> Outcome:
         """What would come of it, without carrying it out."""
@@ -85,7 +105,7 @@ class Model:
                 value = yield from _again(attempt, tx)
             except (Stale, QlessError) as error:
                 tx.drop_writes()
-                return (Outcome(None, [], told(error)),)
+                return (Outcome(None, [], told(error), isinstance(error, Stale)),)
             outcome = Outcome(rendered(attempt, value), list(tx.writes))
             if not keep:
                 tx.drop_writes()

@@ -49,6 +49,8 @@ class Faults:
     amnesia: float = 0.0
     #: a replica takes its place, which may lack what was written last; drawn twice
     failover: float = 0.0
+    #: a key vanishes: it is evicted, expires, or is renamed; drawn eight times
+    vanishing: float = 0.0
     #: a WATCH or MULTI is refused, as by a proxy
     refused_control: float = 0.0
     #: a write is refused when it is queued, as where memory is short

@@ -36,6 +36,9 @@ class Observer(Protocol):
     def stray(self, origin: Any, write: Command) -> None:
         """A write has been carried out outside a transaction."""
 
+    def vanished(self, key: str) -> None:
+        """A key has gone, and nobody has deleted it."""
+
 
 class _Entry(NamedTuple):
     """What was written at one instant."""
@@ -116,13 +119,28 @@ class Server:
 
     def carry_out(self, commands: Iterable[Command]) -> list[Any]:
         """Carry out commands at one instant; a command that fails does not stop the others."""
-        self._expire()
         written: list[Command] = []
         replies = [self._reply(command, written) for command in commands]
         if written:
             self._journal.append(_Entry(self.time(), written))
             self.replicas.follow()
         return replies
+
+    def expire(self) -> None:
+        """Let go what is due."""
+        for key in [key for key, moment in self._deadlines.items() if moment <= self.time()]:
+            self.lose(key)
+
+    def lose(self, key: str, name: str | None = None) -> None:
+        """
+        Evict a key, or let somebody rename it.
+
+        Args:
+            name: what it is called from then on.
+        """
+        taken = [("RENAME", key, name) if name else ("DEL", key)]
+        self.carry_out(taken)
+        self.observer.vanished(key)
 
     def _reply(self, command: Command, written: list[Command]) -> Any:
         try:
@@ -150,13 +168,18 @@ class Server:
         if name == "PUBLISH":
             return 0
         if name == "EXPIRE":
+            if key not in self.keyspace.data:
+                return 0
             self._deadlines[key] = self.time() + float(write[2])
-            self.touches[key] += key in self.keyspace.data
-            return int(key in self.keyspace.data)
+            self.touches[key] += 1
+            return 1
         if name == "SET":
             self.keyspace.replace(key, write[2])
             self.touches[key] += 1
             return "OK"
+        if name == "RENAME":
+            self.keyspace.replace(write[2], self.keyspace.data[key])
+            write = ("DEL", key)
         self._change(write)
         return _REPLIES[name](self.keyspace, write) if name in _REPLIES else 1
 
@@ -165,11 +188,8 @@ class Server:
         before = versions.get(key)
         self.keyspace.write(write)
         self.touches[key] += versions.get(key) != before
-
-    def _expire(self) -> None:
-        for key in [key for key, moment in self._deadlines.items() if moment <= self.time()]:
-            del self._deadlines[key]
-            self._change(("DEL", key))
+        if key not in versions:
+            self._deadlines.pop(key, None)
 
 
 def _raw(read: Command, reply: Any) -> Any:

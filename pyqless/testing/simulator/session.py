@@ -49,6 +49,7 @@ class Session:
         Returns:
             the reply in the form of protocol 2; errors are ``ServerError``.
         """
+        self._server.expire()
         command = tuple(map(str, command))
         name = command[0]
         refusal = self._server.refuses(name) if name in _KNOWN else "ERR unknown command"

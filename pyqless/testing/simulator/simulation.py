@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from typing import NamedTuple
 
+from pyqless.core.keys import Keys
 from pyqless.testing.simulator.checks import faults_of
 from pyqless.testing.simulator.clients import START, Client
 from pyqless.testing.simulator.history import History
@@ -50,6 +51,7 @@ _PROBABILITIES = {
     "restart": 0.5,
     "amnesia": 0.5,
     "failover": 0.5,
+    "vanishing": 0.15,
     "refused_control": 0.01,
     "refused_write": 0.005,
 }
@@ -196,12 +198,13 @@ class _World:
 
     def _plan_restarts(self) -> None:
         failover = self.faults.failover if self.scenario.replicas else 0.0
-        for probability, act in (
+        plans: list[tuple[float, Callable[[], None]]] = [
             (self.faults.restart, partial(self._restart, 0.0)),
             (self.faults.amnesia, partial(self._restart, 1.0)),
-            (failover, self._fail_over),
-            (failover, self._fail_over),
-        ):
+            *[(failover, self._fail_over)] * 2,
+            *[(self.faults.vanishing, self._lose_key)] * 8,
+        ]
+        for probability, act in plans:
             if self.scheduler.happens(probability):
                 self.scheduler.after(self.scheduler.chance.uniform(1.0, 15.0), act)
 
@@ -212,6 +215,27 @@ class _World:
     def _fail_over(self) -> None:
         self.history.restarted(self.server.fail_over(), is_failover=True)
         self._down_until = self.scheduler.now + self.scheduler.about(1.0)
+
+    def _lose_key(self) -> None:
+        """
+        Half the time a fence, for there the answer is to be another than for the rest.
+
+        But not that of a client which has not been told of a commit: it cannot know that there is one.
+        """
+        chance, is_fence = self.scheduler.chance, self.scheduler.happens(0.5)
+        told = {Keys().fence(call.client) for call in self.history.calls if call.has_written}
+        names = [
+            key
+            for key in self.server.keyspace.data
+            if (key in told if is_fence else ":py:fence:" not in key)
+        ]
+        if not names:
+            return
+        key, way = chance.choice(names), chance.choice(("evicted", "expires", "renamed"))
+        if way == "expires":
+            self.server.carry_out((("EXPIRE", key, "1"),))
+        else:
+            self.server.lose(key, f"old:{key}" if way == "renamed" else None)
 
     def _delay(self) -> float:
         """How long a replica takes to have what was written; now and then longer than anybody waits."""

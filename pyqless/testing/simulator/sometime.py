@@ -41,7 +41,7 @@ def obligations(history: History) -> Iterator[Sometime]:
             continue
         if (last := _answered(call)) is not None:
             yield _Answered(last.begin, call.end, "its answer was true at no moment", call, last)
-        for name, is_excused, text in _EXCUSES:
+        for name, is_excused, text in _EXCUSES if history.is_undisturbed else ():
             if call.name == name and (queue := _without_success(call)):
                 yield _Excused(call.begin, call.end, text, call, queue, is_excused)
 

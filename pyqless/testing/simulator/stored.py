@@ -33,10 +33,9 @@ _PLACES: Final = {
 
 
 def differences(expected: Dump, found: Dump) -> Iterator[str]:
-    """Two stores hold the same, but for what only pyqless knows."""
-    for key in sorted(
-        key for key in expected.keys() | found.keys() if not key.startswith("ql:py:")
-    ):
+    """Two stores hold the same, but for what only pyqless knows, and what is others'."""
+    names = (key for key in expected.keys() | found.keys() if key.startswith("ql:"))
+    for key in sorted(key for key in names if not key.startswith("ql:py:")):
         one, other = (dump.get(key, {}).get("value") for dump in (expected, found))
         if one != other:
             yield f"{key} holds {other!r}, not {one!r}"
