@@ -18,7 +18,7 @@ from pyqless.worker.leftovers import resume
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
-from pyqless.worker.settling import settle
+from pyqless.worker.settling import Settled, settle
 from pyqless.worker.stopping import JobStopped, StopReason
 from pyqless.worker.titles import set_title
 from pyqless.worker.verdicts import Stopped, Verdict
@@ -114,9 +114,15 @@ class BlockingWorker:
 
     # -- one job ------------------------------------------------------------------------------
 
-    def _work(self, job: Job, slot: str) -> Verdict:
-        """Run a job from its pop to its end."""
-        attempt = Attempt.of(job, float(self.client.storage.clock()))
+    def _work(self, job: Job, slot: str, *, goes_on: bool = False) -> Settled[Job]:
+        """
+        Run a job from its pop to its end.
+
+        Args:
+            goes_on: take the next job with the end of this one, if nothing is to be done in between.
+        """
+        storage, runner = self.client.storage, self.settings.runner
+        attempt = Attempt.of(job, float(storage.clock()))
         self._attempts[job.jid] = attempt
         self._keeper.watch(attempt)
         self.pass_on_orders()  # one may have come since the job was asked for
@@ -124,16 +130,16 @@ class BlockingWorker:
             verdict = self._run(job, attempt, slot)
             if verdict == Stopped(StopReason.STOPPING):
                 self.exit_code = ExitCode.CUT_OFF
-            return settle(self.client.storage, self.settings.runner, verdict, job, attempt)
+            self._count()
+            takes_next = goes_on and self._may_go_on(job.queue_name)
+            return settle(storage, runner, verdict, job, attempt, takes_next=takes_next)
         except KeyboardInterrupt:
-            stopped = Stopped(StopReason.STOPPING)
-            settle(self.client.storage, self.settings.runner, stopped, job, attempt)
+            settle(storage, runner, Stopped(StopReason.STOPPING), job, attempt)
             raise
         finally:
             self._keeper.unwatch(attempt)
             if self._attempts.get(job.jid) is attempt:
                 del self._attempts[job.jid]
-            self.jobs_done += 1
 
     def _run(self, job: Job, attempt: Attempt, slot: str) -> Verdict:
         set_title(f"{job.jid} ({job.klass_name}) from {job.queue_name}")
@@ -144,6 +150,19 @@ class BlockingWorker:
             return Stopped(stopped.reason)
         except OSError as error:  # no sandbox
             return self.settings.runner.judge(job, attempt, error)
+
+    def _count(self) -> None:
+        """Take note of the end of a job; the last one, if a limit is reached."""
+        self.jobs_done += 1
+        if self.settings.limits.are_reached(self.jobs_done):
+            self.exit_code = ExitCode.RECYCLE
+            self.control.finish()
+
+    def _may_go_on(self, queue: str) -> bool:
+        """Whether the worker would look for a job in a queue next, and do nothing before."""
+        # asked each time, since the order that was begun last time is over with the job that it gave
+        is_next = self.fetcher.tries_next(queue)
+        return is_next and self.control.takes_jobs and self.control.reloads == self._reloads
 
     # -- orders -------------------------------------------------------------------------------
 

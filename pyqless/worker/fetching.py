@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from pyqless.client import AsyncClient, AsyncJob, Client, Job, QueueCounts
@@ -35,6 +36,7 @@ class Lookout:
         self._reserver = reserver or Ordered()
         self._has_patterns = any(map(is_pattern, queues))
         self._look_at = float("-inf")
+        self._begun: Iterator[str] | None = None
         #: what the names meant when last looked at
         self.queues = [] if self._has_patterns else expand(queues, ())
 
@@ -49,10 +51,19 @@ class Lookout:
         """Take note of the queues that there are."""
         self.queues = expand(self._names, [queue.name for queue in counts])
         self._look_at = now + LOOK_AROUND
+        self._begun = None
 
     def order(self) -> Iterator[str]:
         """The queues in the order in which to try them; taken one by one."""
-        return self._reserver.order(self.queues)
+        begun, self._begun = self._begun, None
+        return self._reserver.order(self.queues) if begun is None else begun
+
+    def first(self) -> str | None:
+        """The queue to try next, if there is any; the next order is the one that begins with it."""
+        names = self._reserver.order(self.queues)
+        head = list(islice(names, 1))
+        self._begun = chain(head, names)
+        return next(iter(head), None)
 
 
 class Weather:
@@ -140,6 +151,11 @@ class Fetcher:
             if jobs := self._client.queues[name].pop(count):
                 return jobs
         return []
+
+    def tries_next(self, queue: str) -> bool:
+        """Whether the next job is to be looked for in a queue first, and nothing is to be asked before."""
+        now = float(self._client.storage.clock())
+        return not self._lookout.needs_known(now) and self._lookout.first() == queue
 
     def wait(self) -> None:
         """Wait until there may be something to fetch."""

@@ -47,7 +47,7 @@ class SerialWorker(BlockingWorker):
                 if not self._idle():
                     self.fetcher.pause(SLICE)
                 elif (job := self._next()) is not None:
-                    self.work(job)
+                    self._work_on(job)
                 else:
                     set_title(f"waiting for {self.lookout}")
                     self.fetcher.wait()
@@ -75,11 +75,12 @@ class SerialWorker(BlockingWorker):
 
     def work(self, job: Job) -> Verdict:
         """Run a job that was popped; see ``verdicts`` for how it may end."""
-        verdict = self._work(job, self.name)
-        if self.settings.limits.are_reached(self.jobs_done):
-            self.exit_code = ExitCode.RECYCLE
-            self.control.finish()
-        return verdict
+        return self._work(job, self.name).verdict
+
+    def _work_on(self, job: Job | None) -> None:
+        """Run a job that was popped, and those that come with the end of the one before."""
+        while job is not None:
+            job = self._work(job, self.name, goes_on=True).following
 
     def _run(self, job: Job, attempt: Attempt, slot: str) -> Verdict:
         self._is_in_code = True

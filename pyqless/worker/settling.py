@@ -12,10 +12,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Generator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pyqless.client.views import JobView
+from pyqless.client.waiting import still_handed
 from pyqless.core.effects import Factory
+from pyqless.core.working import Turn
 from pyqless.errors import (
     JobLost,
     JobNotFound,
@@ -24,6 +26,7 @@ from pyqless.errors import (
     OutcomeUnknown,
     QlessError,
     RequestError,
+    StorageError,
     StoreCorrupted,
 )
 from pyqless.storage import AsyncStorage, Storage
@@ -31,36 +34,48 @@ from pyqless.worker.attempts import Attempt
 from pyqless.worker.reporting import summary_of
 from pyqless.worker.running import Runner
 from pyqless.worker.stopping import StopReason
-from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, request
+from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, request, turn
 from pyqless.worker.waiting import Backoff
 
-__all__ = ["settle", "settle_async"]
+__all__ = ["Settled", "settle", "settle_async"]
 
 logger = logging.getLogger("pyqless.worker")
 
 #: how long after the expiry of a lock the store is asked once more, seconds: it may be in its grace period still
 GRACE: Final = 10.0
 
-#: a transition to run (a ``QlessError`` is sent back where it raises), or seconds to wait
+#: a transition to run (its value is sent back, or the ``QlessError`` that it raises), or seconds to wait
 _Step: TypeAlias = Factory[Any] | float
+
+J = TypeVar("J", bound=JobView[Any])
+
+
+class Settled(NamedTuple, Generic[J]):
+    """How the store took the end of a run."""
+
+    verdict: Verdict
+    #: the job that was taken with it, if any
+    following: J | None = None
 
 
 def settle(
     storage: Storage,
     runner: Runner,
     verdict: Verdict,
-    job: JobView[Any],
+    job: J,
     attempt: Attempt,
     sleep: Callable[[float], None] = time.sleep,
-) -> Verdict:
+    *,
+    takes_next: bool = False,
+) -> Settled[J]:
     """
     Tell the store how a run has ended.
 
-    Returns:
-        Verdict: as the store took it.
+    Args:
+        takes_next: take the next job of the queue, in the same transaction, if this one is done.
     """
-    steps = _settling(runner, verdict, job, attempt, storage.clock)
-    answer: QlessError | None = None
+    steps = _settling(runner, verdict, job, attempt, storage.clock, takes_next=takes_next)
+    answer: Any = None
     while True:
         try:
             step = steps.send(answer)
@@ -71,7 +86,7 @@ def settle(
             sleep(step)
             continue
         try:
-            storage.run(step)
+            answer = storage.run(step)
         except QlessError as error:
             answer = error
 
@@ -79,20 +94,20 @@ def settle(
 async def settle_async(
     storage: AsyncStorage, runner: Runner, verdict: Verdict, job: JobView[Any], attempt: Attempt
 ) -> Verdict:
-    """As ``settle``, for asyncio."""
+    """As ``settle``, for asyncio; takes no next job, and gives the verdict as the store took it."""
     steps = _settling(runner, verdict, job, attempt, storage.clock)
-    answer: QlessError | None = None
+    answer: Any = None
     while True:
         try:
             step = steps.send(answer)
         except StopIteration as end:
-            return _told(attempt, end.value, storage.clock())
+            return _told(attempt, end.value, storage.clock()).verdict
         answer = None
         if isinstance(step, float):
             await asyncio.sleep(step)
             continue
         try:
-            await storage.run(step)
+            answer = await storage.run(step)
         except QlessError as error:
             answer = error
 
@@ -100,18 +115,58 @@ async def settle_async(
 def _settling(
     runner: Runner,
     verdict: Verdict,
+    job: J,
+    attempt: Attempt,
+    clock: Callable[[], float],
+    *,
+    takes_next: bool = False,
+) -> Generator[_Step, Any, Settled[J]]:
+    """Tell the end, and take the next job with it; where the two cannot be done together, tell the end alone."""
+    answer: Any = None
+    if takes_next and isinstance(verdict, Done):
+        answer = yield from _turning(runner, verdict, job, attempt)
+        if not isinstance(answer, QlessError):
+            return Settled(verdict, _following(job, answer))
+    # a store that is at fault may have done half of it, or all
+    doubtful = isinstance(answer, StorageError)
+    told = yield from _telling(runner, verdict, job, attempt, clock, doubtful=doubtful)
+    return Settled(told)
+
+
+def _turning(
+    runner: Runner, done: Done, job: JobView[Any], attempt: Attempt
+) -> Generator[_Step, Any, Any]:
+    try:
+        transition = turn(done, job, keeps_result=runner.keeps_results)
+    except RequestError as error:
+        return error
+    attempt.settle()
+    answer = yield transition
+    return still_handed(answer) if isinstance(answer, NotReplicated) else answer
+
+
+def _following(job: J, answer: tuple[Turn, dict[str, str]]) -> J | None:
+    taken = answer[0].jobs
+    return next((type(job)(job.client, seen, seen.worker) for seen in taken), None)
+
+
+def _telling(
+    runner: Runner,
+    verdict: Verdict,
     job: JobView[Any],
     attempt: Attempt,
     clock: Callable[[], float],
-) -> Generator[_Step, QlessError | None, Verdict]:
+    *,
+    doubtful: bool,
+) -> Generator[_Step, Any, Verdict]:
     verdict, transition = _prepared(runner, verdict, job, attempt)
     if transition is None:
         return verdict
     attempt.settle()
-    backoff, doubtful = Backoff(), False
+    backoff = Backoff()
     while True:
         error = yield transition
-        if error is None:
+        if not isinstance(error, QlessError):
             return verdict
         if isinstance(error, NotReplicated):
             logger.warning("job %s: %s", attempt.jid, error)
@@ -145,9 +200,9 @@ def _lost(attempt: Attempt, error: QlessError) -> Verdict:
     return Stopped(reason)
 
 
-def _told(attempt: Attempt, verdict: Verdict, now: float) -> Verdict:
+def _told(attempt: Attempt, settled: Settled[J], now: float) -> Settled[J]:
     took = now - attempt.began
-    match verdict:
+    match settled.verdict:
         case Done():
             logger.info("job %s (%s) done in %.3f s", attempt.jid, attempt.klass, took)
         case Again(delay=delay, message=message):
@@ -164,7 +219,7 @@ def _told(attempt: Attempt, verdict: Verdict, now: float) -> Verdict:
             logger.warning("job %s stopped after %.3f s: %s", attempt.jid, took, reason)
         case Left():
             logger.info("job %s left after %.3f s", attempt.jid, took)
-    return verdict
+    return settled
 
 
 def _told_why(attempt: Attempt, message: str) -> str:

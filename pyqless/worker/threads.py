@@ -137,6 +137,3 @@ class ThreadWorker(BlockingWorker):
                 logger.exception("job %s is left to its lock", job.jid)
             finally:
                 self._free.release()
-            if self.settings.limits.are_reached(self.jobs_done):
-                self.exit_code = ExitCode.RECYCLE
-                self.control.finish()

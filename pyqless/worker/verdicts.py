@@ -11,11 +11,22 @@ from pyqless.client.views import JobView
 from pyqless.core import failures, releasing
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
+from pyqless.core.working import Turn
 from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
 
-__all__ = ["GROUP_LIMIT", "Again", "Done", "Failed", "Left", "Stopped", "Verdict", "request"]
+__all__ = [
+    "GROUP_LIMIT",
+    "Again",
+    "Done",
+    "Failed",
+    "Left",
+    "Stopped",
+    "Verdict",
+    "request",
+    "turn",
+]
 
 #: how long the name of a group may be, characters: some bytes each, and the store takes 512
 GROUP_LIMIT: Final = 120
@@ -78,6 +89,19 @@ def request(
             )
         case _:
             return None
+
+
+def turn(
+    done: Done, job: JobView[Any], *, keeps_result: bool = False
+) -> Factory[tuple[Turn, dict[str, str]]]:
+    """
+    The transition that ends a run which came through, and takes the next job of its queue.
+
+    Raises:
+        InvalidArgument: as ``request``.
+    """
+    complete = requests.complete_and_pop(job, None, 0, None, None)
+    return _with_result(job, done.value, complete) if keeps_result else complete
 
 
 def _name(group: str | None) -> str | None:

@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pyqless import Client, Job, Queue
-from pyqless.errors import ConflictError, OutcomeUnknown, QlessError, StoreUnavailable
+from pyqless.core.settings import set_
+from pyqless.errors import (
+    ConflictError,
+    NotReplicated,
+    OutcomeUnknown,
+    QlessError,
+    StoreUnavailable,
+)
 from pyqless.worker import Runner, StopReason
 from pyqless.worker.attempts import Attempt
-from pyqless.worker.settling import settle
+from pyqless.worker.settling import Settled, settle
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped
 from tests.unit.worker.conftest import Clock
 
@@ -52,7 +60,7 @@ def tell(storage: Any, job: Job, clock: Clock, *, seconds: float = 1.0) -> tuple
         clock.now += seconds
 
     attempt = Attempt.of(job, clock.now)
-    return settle(storage, Runner(), Done(None), job, attempt, sleep), pauses
+    return settle(storage, Runner(), Done(None), job, attempt, sleep).verdict, pauses
 
 
 def test_it_is_told_again_with_pauses(client: Client, job: Job, clock: Clock) -> None:
@@ -97,18 +105,135 @@ def test_a_group_is_made_fit_for_a_key(client: Client, job: Job, clock: Clock) -
     assert list(client.jobs.failed()) == ["x" * 120]
 
 
+# -- the next job, taken with the end of one -----------------------------------------------------
+
+
+def turn(storage: Any, job: Job, clock: Clock, runner: Runner | None = None) -> Settled[Job]:
+    attempt = Attempt.of(job, clock.now)
+    verdict = Done("value")
+    return settle(
+        storage, runner or Runner(), verdict, job, attempt, lambda _: None, takes_next=True
+    )
+
+
+def test_the_next_job_comes_with_the_end_of_one(
+    client: Client, queue: Queue, job: Job, clock: Clock
+) -> None:
+    queue.put("klass", {}, jid="K")
+    clock.now += 5
+    before = client.storage.metrics.commits
+    verdict, following = turn(client.storage, job, clock)
+    assert client.storage.metrics.commits == before + 1
+    assert verdict == Done("value")
+    assert client.jobs["J"].state == "complete"
+    assert following is not None
+    assert (following.jid, following.state, following.acting_worker) == ("K", "running", "ann")
+    assert following.ttl == client.config["heartbeat"]
+
+
+def test_of_a_queue_without_jobs_none_comes(client: Client, job: Job, clock: Clock) -> None:
+    assert turn(client.storage, job, clock) == (Done("value"), None)
+    assert client.jobs["J"].state == "complete"
+
+
+def test_what_a_job_returned_is_kept_then_too(
+    client: Client, queue: Queue, job: Job, clock: Clock
+) -> None:
+    queue.put("klass", {}, jid="K")
+    following = turn(client.storage, job, clock, Runner(keeps_results=True)).following
+    assert following is not None
+    (entry,) = [entry for entry in client.jobs["J"].history if entry["what"] == "result"]
+    assert entry["value"] == "value"
+
+
+def test_a_queue_that_cannot_hand_out_keeps_no_job_from_its_end(
+    client: Client, queue: Queue, job: Job, clock: Clock
+) -> None:
+    queue.put("klass", {}, jid="K")
+    client.storage.run(partial(set_, name="mail-heartbeat", value="often"))
+    assert turn(client.storage, job, clock) == (Done("value"), None)
+    assert [client.jobs[jid].state for jid in "JK"] == ["complete", "waiting"]
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable, ConflictError])
+def test_an_end_that_goes_only_alone_is_told_alone(
+    client: Client, queue: Queue, job: Job, clock: Clock, error: type[QlessError]
+) -> None:
+    queue.put("klass", {}, jid="K")
+    flaky = Flaky(client.storage, error("not now"))
+    assert turn(flaky, job, clock) == (Done("value"), None)
+    assert flaky.calls == 2
+    assert [client.jobs[jid].state for jid in "JK"] == ["complete", "waiting"]
+
+
+@pytest.mark.parametrize("error", [OutcomeUnknown, StoreUnavailable])
+def test_a_turn_that_came_through_although_nobody_knew_is_no_loss(
+    client: Client, queue: Queue, job: Job, clock: Clock, error: type[QlessError]
+) -> None:
+    """Nor is one that came through by half. Of the next job nobody knows, so its lock will expire."""
+    queue.put("klass", {}, jid="K")
+    flaky = Flaky(client.storage, error("who knows"), late=True)
+    assert turn(flaky, job, clock) == (Done("value"), None)
+    assert [client.jobs[jid].state for jid in "JK"] == ["complete", "running"]
+    client.config["grace-period"] = 0
+    clock.now = job.expires_at + 1
+    assert [job.jid for job in queue.pop(2)] == ["K"]
+
+
+def test_the_next_job_is_in_hand_though_no_replica_knows_of_it(
+    client: Client, queue: Queue, job: Job, clock: Clock
+) -> None:
+    class Alone(Flaky):
+        def run(self, transition: Any) -> Any:
+            error = NotReplicated("alone")
+            error.result = super().run(transition)
+            raise error
+
+    queue.put("klass", {}, jid="K")
+    verdict, following = turn(Alone(client.storage), job, clock)
+    assert verdict == Done("value")
+    assert following is not None
+    assert following.jid == "K"
+
+
+@pytest.mark.parametrize("reason", [StopReason.LOST, StopReason.CANCELED])
+def test_the_end_of_a_job_that_is_lost_takes_no_other(
+    client: Client, queue: Queue, job: Job, clock: Clock, reason: StopReason
+) -> None:
+    queue.put("klass", {}, jid="K")
+    mine = client.jobs["J"]
+    mine.cancel() if reason is StopReason.CANCELED else mine.timeout()
+    settled = turn(client.storage, job, clock)
+    assert settled.verdict == Stopped(reason)
+    assert settled.following is None
+    assert client.jobs["K"].state == "waiting"
+
+
+def test_a_result_that_cannot_be_kept_takes_no_other(
+    client: Client, queue: Queue, job: Job, clock: Clock
+) -> None:
+    queue.put("klass", {}, jid="K")
+    job.data = {"bad": object()}
+    settled = turn(client.storage, job, clock)
+    assert isinstance(settled.verdict, Failed)
+    assert settled.following is None
+    assert [client.jobs[jid].state for jid in "JK"] == ["failed", "waiting"]
+
+
 # -- what is logged ---------------------------------------------------------------------------
+
+TRACE = 'Traceback (most recent call last):\n  File "jobs.py", line 1, in run\n'
 
 
 @pytest.mark.parametrize(
     ("verdict", "level", "told"),
     [
         (
-            Failed("k:ValueError", "Traceback\n  line\nValueError: bad"),
+            Failed("k:ValueError", TRACE + "ValueError: bad"),
             "WARNING",
             "failed after 0.000 s: ValueError: bad (group k:ValueError)",
         ),
-        (Again(3.0, "k:OSError", "Traceback\n  line\nOSError: no"), "INFO", "for 3 s: OSError: no"),
+        (Again(3.0, "k:OSError", TRACE + "OSError: no"), "INFO", "for 3 s: OSError: no"),
         (Again(3.0), "INFO", "for 3 s: it asked for that"),
     ],
 )
