@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pyqless.testing.simulator.history import Attempt, Call, History
 from pyqless.testing.simulator.network import Faults, Link
-from pyqless.testing.simulator.simulation import Run, Scenario, simulate
+from pyqless.testing.simulator.scenario import Scenario
+from pyqless.testing.simulator.simulation import Run, simulate
 from pyqless.testing.simulator.staleness import MAY_BE_OLD, MAY_BE_STALE
 from pyqless.testing.simulator.watching import Unguarded
 

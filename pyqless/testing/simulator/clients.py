@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
@@ -18,12 +18,10 @@ from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
 from pyqless.testing.simulator.history import Call, History
 from pyqless.testing.simulator.network import Faults, Link
+from pyqless.testing.simulator.scenario import Scenario
 from pyqless.testing.simulator.scheduler import Scheduler
 from pyqless.testing.simulator.watching import Unguarded, watched
 from pyqless.testing.simulator.workload import Words, wanted_by
-
-if TYPE_CHECKING:
-    from pyqless.testing.simulator.simulation import Scenario
 
 __all__ = ["START", "Client", "World"]
 
