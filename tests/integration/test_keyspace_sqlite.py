@@ -110,7 +110,7 @@ def test_nothing_is_left_of_what_has_become_empty(
     for command in emptying:
         keyspace.write(command)
     keyspace.save()
-    keyspace.drop_vacant()
+    keyspace.drop_vacancies()
     for table in ("key", "member", "element"):
         assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608
 
@@ -139,7 +139,7 @@ def test_a_sorted_set_that_becomes_empty_leaves_its_row_for_the_next_members(
         keyspace.write(("ZADD", "key", 2.0, "a", 3.0, "b"))
         keyspace.save()
         assert rows_of(connection) == {b"key": (key, 2)}
-        assert not keyspace.has_vacant
+        assert not keyspace.has_vacancies
 
 
 def test_the_row_of_a_sorted_set_may_become_that_of_another_kind(
@@ -171,7 +171,7 @@ def test_few_rows_are_left_by_however_many_that_become_empty(
     keyspace.write(("ZADD", "299", 1.0, "a"))
     keyspace.write(("ZADD", "0", 1.0, "a"))
     keyspace.save()
-    keyspace.drop_vacant()
+    keyspace.drop_vacancies()
     assert {name: size for name, (_, size) in rows_of(connection).items()} == {b"299": 1, b"0": 1}
     assert dump(keyspace).keys() == {"0", "299"}
 
@@ -187,7 +187,7 @@ def test_a_row_that_another_has_filled_again_is_not_dropped(
     other.write(("ZADD", "key", 2.0, "b"))
     other.save()
     keyspace.forget()
-    keyspace.drop_vacant()
+    keyspace.drop_vacancies()
     assert keyspace.read(("ZSCORE", "key", "b")) == 2.0
 
 

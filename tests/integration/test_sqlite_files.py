@@ -22,7 +22,15 @@ from pyqless.errors import (
 from pyqless.storage import open_storage
 from pyqless.storage.sqlite import migrations
 from tests.conftest import do_without
-from tests.sqlite_files import call, cannot_mount, mounted, problems, remount, url_of
+from tests.sqlite_files import (
+    call,
+    cannot_mount,
+    mounted,
+    problems,
+    remount,
+    url_of,
+    writing,
+)
 
 NOW = 1400000000
 
@@ -81,6 +89,21 @@ def test_nothing_is_left_of_empty_values_when_a_file_is_closed(path: Path) -> No
         assert "ql:q:q-work" not in storage.dump()
         assert {part.key for part in storage.scan()} == storage.dump().keys()
     assert empty_rows(path) == []
+
+
+def test_a_file_can_be_closed_while_another_writes(path: Path) -> None:
+    storage = open_storage(url_of(path))
+    call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
+    call(storage, "pop", NOW, "q", "w", 1)
+    with writing(path):
+        storage.close()
+    assert empty_rows(path) == [b"ql:q:q-work"]
+    with open_storage(url_of(path)) as after:
+        assert "ql:q:q-work" not in after.dump()
+        assert call(after, "complete", NOW, "jid", "w", "q", "{}") == "complete"
+        put_one(path, "other")
+        assert [job.jid for job in call(after, "pop", NOW, "q", "w", 1)] == ["other"]
+    assert problems(path) == []
 
 
 def empty_rows(path: Path) -> list[bytes]:

@@ -5,6 +5,7 @@ SQLite, by way of APSW, which carries a current SQLite library.
 ``schema.sql``   the tables; ``statements``, what is asked of them
 ``packing``      small values, in one row each
 ``rows``         large ones, element by element: ``members``, ``elements``
+``vacancies``    rows with nothing in them
 ``keyspace``     keys and values as the rules know them
 ``connection``   how a file is opened; ``migrations``, how an old one becomes a new one
 ``lane``         a connection and what belongs to it

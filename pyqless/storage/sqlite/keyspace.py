@@ -4,8 +4,8 @@ The keyspace in the file, as one connection sees it.
 
 A small value is one row, and its commands are those of ``pyqless.core.keyspace``, in Python, on what the row
 holds. A list, set or sorted set that outgrows its row is moved to rows of its own, where SQL does the
-commands; it goes back when it has become empty. What was read is kept for the next transaction, as long as
-no other connection has committed.
+commands; it goes back when it has become empty. An empty value has no row, but for ``vacancies``.
+What was read is kept for the next transaction, as long as no other connection has committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import apsw
 
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import READS, WRITES, Image, Keyspace, Value
-from pyqless.core.sortedset import SortedSet
 from pyqless.errors import StoreCorrupted
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
@@ -33,6 +32,7 @@ from pyqless.storage.sqlite.packing import (
     unpack,
 )
 from pyqless.storage.sqlite.rows import Rows
+from pyqless.storage.sqlite.vacancies import Vacancies
 
 __all__ = ["StoredKeyspace"]
 
@@ -44,12 +44,6 @@ _FIT: Final = {LIST: 128, SET: 64, SORTED_SET: 16}
 
 #: what a key that is not there reads as
 _NOTHING: Final = Keyspace()
-
-#: how a sorted set without members lies in its row
-_EMPTY: Final = Packer().pack(SortedSet())
-
-#: how many rows are kept at most of sorted sets that have become empty, for the next members
-_MOST_VACANT: Final = 64
 
 #: how many keys are remembered at most, and how large a value, bytes
 _MOST_KEYS: Final = 2048
@@ -88,8 +82,7 @@ class StoredKeyspace:
         self._entries: dict[str, _Entry] = {}
         self._changed: dict[str, _Entry] = {}
         self._large: list[str] = []
-        #: the rows of values that have become empty, the oldest first
-        self._vacant: dict[str, int] = {}
+        self._vacancies = Vacancies(self._execute)
 
     def tidy(self) -> None:
         """Forget what is too much, or too large, to be remembered longer than for a transaction."""
@@ -150,19 +143,18 @@ class StoredKeyspace:
             elif entry.key is not None:
                 self._store_nothing(name, entry, entry.key)
         self._changed.clear()
-        if len(self._vacant) > _MOST_VACANT:
-            self.drop_vacant(_MOST_VACANT // 2)
+        if self._vacancies.are_many:
+            for name in self._vacancies.drop():
+                self._entries.pop(name, None)
 
     @property
-    def has_vacant(self) -> bool:
-        """Whether there are rows of values that have become empty."""
-        return bool(self._vacant)
+    def has_vacancies(self) -> bool:
+        """Whether rows were left by what has become empty."""
+        return len(self._vacancies) > 0
 
-    def drop_vacant(self, most: int = 0) -> None:
-        """Delete rows of values that have become empty, but for the latest ones."""
-        while len(self._vacant) > most:
-            name = next(iter(self._vacant))
-            self._execute(sql.DROP_VACANT, (self._vacant.pop(name),))
+    def drop_vacancies(self) -> None:
+        """Delete the rows that were left by what has become empty."""
+        for name in self._vacancies.drop(left=0):
             self._entries.pop(name, None)
 
     def items(self) -> Iterator[tuple[str, Value]]:
@@ -202,10 +194,8 @@ class StoredKeyspace:
             self._execute(sql.DROP_KEY, (key,))
             entry.key = None
         elif entry.size:
-            # a sorted set is likely to be filled again, and a row costs most when it comes and goes
-            self._execute(sql.SET_KEY, (SORTED_SET, 0, _EMPTY, key))
+            self._vacancies.leave(name, key)
             entry.size = 0
-            self._vacant[name] = key
 
     def _store_size(self, entry: _Entry, size: int) -> None:
         if size != entry.size:
@@ -221,7 +211,7 @@ class StoredKeyspace:
         else:
             self._execute(sql.SET_KEY, (kind, size, packed, entry.key))
             if not entry.size:
-                self._vacant.pop(name, None)
+                self._vacancies.take(name)
         entry.kind, entry.size = kind, size
         if packed is None:
             entry.value, entry.rows = None, _ROWS[kind](self._cursor, entry.key, 0)

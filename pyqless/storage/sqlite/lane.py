@@ -116,17 +116,17 @@ class Lane:
         """
         if self._log is not None:
             self._log.close()
-        if self.keyspace.has_vacant:
-            self._drop_vacant()
+        if self.keyspace.has_vacancies:
+            self._drop_vacancies()
         if not tidily:
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self.connection.close()
         OPENED.remove(self.connection)
 
-    def _drop_vacant(self) -> None:
+    def _drop_vacancies(self) -> None:
         try:
             self.begin_writing()
-            self.keyspace.drop_vacant()
+            self.keyspace.drop_vacancies()
             self.commit()
         except apsw.Error:  # there are few, and they do no harm
             self.roll_back()
