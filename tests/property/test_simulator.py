@@ -168,6 +168,30 @@ def test_what_nobody_excuses_is_seen_without_the_rules(link: type[Link], text: s
     assert any(text in fault for run in runs for fault in run.faults)
 
 
+@pytest.mark.parametrize("vanishing", [0.0, 1.0])
+def test_a_watched_key_that_vanishes_voids_the_commit(vanishing: float) -> None:
+    """Nobody else is there, so that nothing else could."""
+    scenario = Scenario(
+        clients=1,
+        calls=12,
+        weights={"put ME q a klass {} 0": 1, "log a text": 4},
+        faults=Faults(vanishing=vanishing, slow=0.2),
+    )
+    runs = [simulate(seed, scenario) for seed in range(30)]
+    assert not any(run.faults for run in runs)
+    calls = [call for run in runs for call in run.history.calls]
+    assert any(len(call.attempts) > 1 for call in calls) == (vanishing > 0)
+
+
+def test_the_outcome_is_unknown_where_the_fence_has_vanished() -> None:
+    faults = Faults(vanishing=1.0, lost_reply=0.3)
+    scenario = Scenario(weights={"put new": 4, "pop": 4, "complete": 4}, faults=faults)
+    runs = [simulate(seed, scenario) for seed in range(20)]
+    assert not any(run.faults for run in runs)
+    errors = {type(call.error).__name__ for run in runs for call in run.history.calls}
+    assert "OutcomeUnknown" in errors
+
+
 def test_acknowledged_calls_outlive_a_restart_with_all_data() -> None:
     scenario = Scenario(clients=3, calls=10, faults=Faults(restart=1.0))
     for seed in range(50):
