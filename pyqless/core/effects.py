@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -60,10 +60,16 @@ class Ahead(NamedTuple):
 
     #: what is guessed about, such as a queue: guesses about one topic are right or wrong together
     topic: str
-    #: reads whose keys are guarded from then on
-    guarded: Sequence[Command] = ()
-    #: reads that may show what was there a little earlier than the rest
-    free: Sequence[Command] = ()
+    #: as it will ask for them; in another order they are found, too, but not so fast
+    reads: tuple[Command, ...] = ()
+    #: the keys that are not guarded: what is read of them may be a little older than the rest
+    aging: Collection[str] = ()
+
+    @property
+    def guards(self) -> list[str]:
+        """The keys that are guarded from then on, each once."""
+        aging = self.aging
+        return list(dict.fromkeys([read[1] for read in self.reads if read[1] not in aging]))
 
 
 #: A rule: yields batches, ends with its value; its writes lie in the transaction.

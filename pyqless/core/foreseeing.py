@@ -65,8 +65,10 @@ def completion(tx: Transaction, jid: str, queue: str) -> None:
     """Foresee that a job's lock will be renewed, or the job completed."""
     if tx.memory is None:
         return
-    guarded, (tracked, *free) = completion_reads(tx, jid, Sampler.of(tx, "run", queue))
-    tx.foresee("job", *guarded, tracked, ("HGETALL", tx.keys.config), free=free)
+    sampler = Sampler.of(tx, "run", queue)
+    guarded, free = completion_reads(tx, jid, sampler)
+    aging = (tx.keys.completed, sampler.pending)
+    tx.foresee("job", *guarded, *free, ("HGETALL", tx.keys.config), aging=aging)
 
 
 def note_next(tx: Transaction, queue: str, jid: str | None) -> None:
@@ -95,23 +97,25 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
     """
     if tx.memory is None:
         return
-    looks = tx.memory.get(("puts", queue))
-    setting, size = (looks[:1], looks[1:]) if looks else ((), ())
+    keys = tx.keys
+    looks = tx.memory.get(("puts", queue)) or ()
     jid = tx.memory.get(("next", queue))
     if jid is None and ("next", queue) in tx.memory:
         jid = put
     if jid is None or busyness.is_busy(tx, queue):
-        tx.foresee("put:" + queue, *setting, free=size)
+        tx.foresee("put:" + queue, *looks, aging=(keys.work(queue),))
         return
-    keys, sampler = tx.keys, Sampler.of(tx, "wait", queue)
+    sampler = Sampler.of(tx, "wait", queue)
     tx.foresee(
         "pop:" + queue,
         *pop_opening(keys, queue),
         *head_reads(keys, queue, 1),
+        letting_go.look(keys),
         *sampler.guarded(),
         *records.reads(keys, jid),
         ("ZSCORE", keys.work(queue), jid),
         *shown_reads(keys, jid),
-        *setting,
-        free=(*sampler.free(), letting_go.look(keys), *size),
+        *sampler.free(),
+        *looks,
+        aging=(sampler.pending, keys.letting_go),
     )

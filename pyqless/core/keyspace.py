@@ -20,7 +20,17 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from pyqless.core.sortedset import SortedSet, span
 
-__all__ = ["READS", "WRITES", "Image", "Keyspace", "NotAnInteger", "Value", "WrongType", "image_of"]
+__all__ = [
+    "OUTCOMES",
+    "READS",
+    "WRITES",
+    "Image",
+    "Keyspace",
+    "NotAnInteger",
+    "Value",
+    "WrongType",
+    "image_of",
+]
 
 #: What a key of a type that the rules write holds.
 Image: TypeAlias = dict[str, str] | deque[str] | set[str] | SortedSet
@@ -339,7 +349,8 @@ _EMPTY: Final[dict[str, Callable[[], Any]]] = {
     "ZSCORE": lambda: None,
 }
 
-_OUTCOMES: Final[dict[str, Callable[..., _Outcome]]] = {
+#: As ``WRITES``, but each also tells whether it touched the key, and an empty value may stand for none.
+OUTCOMES: Final[dict[str, Callable[..., _Outcome]]] = {
     "DEL": _del,
     "HDEL": _hdel,
     "HINCRBY": _hincrby,
@@ -368,7 +379,7 @@ def _value_of(outcome: Callable[..., _Outcome]) -> Callable[..., Value | None]:
 #: Writes by name: (value or None, *arguments) -> new value, or None where the key is gone.
 #: The value given may be changed in place, and be the one returned.
 WRITES: Final[dict[str, Callable[..., Value | None]]] = {
-    name: _value_of(outcome) for name, outcome in _OUTCOMES.items()
+    name: _value_of(outcome) for name, outcome in OUTCOMES.items()
 }
 
 
@@ -419,7 +430,7 @@ class Keyspace:
             ValueError: an argument is no number where one is needed.
         """
         name, key, *arguments = command
-        value, touched = _OUTCOMES[name](self.data.get(key), *arguments)
+        value, touched = OUTCOMES[name](self.data.get(key), *arguments)
         if not touched:
             return
         if value:

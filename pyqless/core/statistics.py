@@ -81,12 +81,13 @@ class Sampler:
         topic: kind and queue, of whatever day.
     """
 
-    __slots__ = ("_deferred", "_key", "_pending", "_summary", "_topic", "_tx", "defers")
+    __slots__ = ("_deferred", "_key", "_summary", "_topic", "_tx", "defers", "pending")
 
     def __init__(self, tx: Transaction, key: str, *, defers: bool = False, topic: str = "") -> None:
         self._tx = tx
         self._key = key
-        self._pending = tx.keys.pending(key)
+        #: the list of what is deferred
+        self.pending = tx.keys.pending(key)
         self._summary: list[str | None] | StoreCorrupted = []
         self._deferred: list[str] = []
         self.defers = defers
@@ -104,7 +105,7 @@ class Sampler:
 
     def free(self) -> tuple[Command, ...]:
         """What has to be read besides; who removes from it changes what is guarded."""
-        return () if self.defers else (("LRANGE", self._pending, 0, _SOME - 1),)
+        return () if self.defers else (("LRANGE", self.pending, 0, _SOME - 1),)
 
     def take(self, replies: Replies) -> Replies:
         """
@@ -125,7 +126,7 @@ class Sampler:
     def add(self, seconds: float) -> None:
         """Add a sample; where the store holds no statistics, report it and leave the sample out."""
         if self.defers:
-            self._tx.rpush(self._pending, repr(seconds))
+            self._tx.rpush(self.pending, repr(seconds))
             self._tx.sadd(self._tx.keys.pendings, self._key)
             return
         self.catch_up()
@@ -143,7 +144,7 @@ class Sampler:
         for text in deferred:
             self._try(lua.to_number(text) or 0.0)
         if deferred:
-            self._tx.ltrim(self._pending, len(deferred), -1)
+            self._tx.ltrim(self.pending, len(deferred), -1)
 
     def _try(self, seconds: float) -> None:
         try:

@@ -12,13 +12,13 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from operator import itemgetter
 from typing import Any
 
 from pyqless.core.effects import Ahead, Batch, Command, Replies
 from pyqless.core.keys import Keys
-from pyqless.core.keyspace import READS, WRITES, Image, WrongType, image_of
+from pyqless.core.keyspace import OUTCOMES, READS, Image, WrongType, image_of
 from pyqless.core.patching import Patch, patch
 from pyqless.errors import StoreCorrupted
 
@@ -54,6 +54,7 @@ class Transaction:
     __slots__ = (
         "_guarded",
         "_images",
+        "_indexed",
         "_known",
         "_staged",
         "ahead",
@@ -91,8 +92,9 @@ class Transaction:
         self.writes: list[Command] = []
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
-        #: the writes by their keys
+        #: the writes by their keys, the first so many of them
         self._staged: dict[str, list[Command]] = {}
+        self._indexed = 0
         self._images: dict[str, Image] = {}
         #: what was read for several transitions at once, and which keys of that were guarded
         self._known: dict[Command, Any] = {}
@@ -112,7 +114,8 @@ class Transaction:
     def changed(self) -> dict[str, Image]:
         """What the images of the others have become."""
         images = self._images
-        return {key: images[key] for key in self._staged if key in images}
+        keys = [write[1] for write in self.writes if _is_to_key(write)]
+        return {key: images[key] for key in keys if key in images}
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -159,14 +162,14 @@ class Transaction:
             raise_first(replies)
         return replies
 
-    def foresee(self, topic: str, *guarded: Command, free: Sequence[Command] = ()) -> None:
+    def foresee(self, topic: str, *reads: Command, aging: Collection[str] = ()) -> None:
         """
         Name what the next transition on the same connection will probably read; the last word counts.
 
         Args:
-            topic, guarded, free: see ``Ahead``.
+            topic, reads, aging: see ``Ahead``.
         """
-        self.ahead = Ahead(topic, guarded, free)
+        self.ahead = Ahead(topic, reads, aging)
 
     def preload(
         self, *guarded: Command, free: Sequence[Command] = (), last: bool = True
@@ -188,14 +191,18 @@ class Transaction:
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool
     ) -> Generator[Batch, Replies, Replies]:
+        images = self._images
+        if all(read[1] in images for read in reads):
+            return [self._answer(read) for read in reads]
         patches: dict[Command, Patch] = {}
         wanted: dict[Command, None] = {}
+        staged = self._staged_by_key()
         guards = 0
         for position, read in enumerate(reads):
             key = read[1]
-            if key in self._images:
+            if key in images:
                 needs: tuple[Command, ...] = ()
-            elif key in self._staged:
+            elif key in staged:
                 patches[read] = self._patch(read)
                 needs = patches[read].reads
             else:
@@ -236,12 +243,25 @@ class Transaction:
             return self._answer(read)
         return patched.answer(replies)
 
-    def _remember(self, reads: Iterable[Command], replies: Replies) -> None:
+    def _remember(self, reads: tuple[Command, ...], replies: Replies) -> None:
+        """Make images of what was read whole, where nothing is staged yet."""
+        images = self._images
         for index, read in enumerate(reads):
             if read[0] in _WHOLE and _is_whole(read):
                 reply = replies[index]
-                if type(reply) is not StoreCorrupted:
-                    replies[index] = self._image(read, reply)
+                if read[1] in images:
+                    replies[index] = self._answer(read)
+                elif type(reply) is not StoreCorrupted:
+                    replies[index] = images[read[1]] = image_of(read[0], reply)
+
+    def _staged_by_key(self) -> dict[str, list[Command]]:
+        """The writes by their keys; most transitions never ask."""
+        staged, writes = self._staged, self.writes
+        for write in writes[self._indexed :]:
+            if _is_to_key(write):
+                staged.setdefault(write[1], []).append(write)
+        self._indexed = len(writes)
+        return staged
 
     def _image(self, read: Command, reply: Any) -> Image:
         key = read[1]
@@ -273,12 +293,7 @@ class Transaction:
 
     def _stage(self, write: Command) -> None:
         self.writes.append(write)
-        key = write[1]
-        if key in self._staged:
-            self._staged[key].append(write)
-        else:
-            self._staged[key] = [write]
-        image = self._images.get(key)
+        image = self._images.get(write[1])
         if image is not None:
             _apply(image, write)
 
@@ -354,17 +369,21 @@ class Transaction:
         """Let go of all that was staged: the transition was only to show what it would do."""
         self.writes.clear()
         self._staged.clear()
+        self._indexed = 0
 
     def rewind(self, number: int) -> None:
         """Let go of all writes and messages but the first so many, as if the others had never been staged."""
+        staged = self._staged_by_key()
         undone = [write[1] for write in self.writes[number:] if _is_to_key(write)]
         del self.writes[number:]
+        self._indexed = number
         changed = set()
         for key in undone:
-            self._staged[key].pop()
+            staged[key].pop()
+            if not staged[key]:
+                del staged[key]
             if self._images.pop(key, None) is not None:
                 changed.add(key)
-        self._staged = {key: writes for key, writes in self._staged.items() if writes}
         # a reply that has become an image was changed with it
         self._known = {read: reply for read, reply in self._known.items() if read[1] not in changed}
 
@@ -398,7 +417,8 @@ def _whole_read(read: Command, staged: str) -> Command:
 
 
 def _apply(image: Image, write: Command) -> None:
-    if WRITES[write[0]](image, *write[2:]) is None:
+    value, _ = OUTCOMES[write[0]](image, *write[2:])
+    if value is None:
         image.clear()
 
 

@@ -106,19 +106,16 @@ def _foresee(tx: Transaction, queue: str, taken: Any) -> None:
     if wait.defers:
         return
     guarded, free = _reads(tx, jobs[0].jid, queue, queue)
-    may_age = {keys.completed, *(read[1] for read in Sampler.of(tx, "run", queue).free())}
+    run = Sampler.of(tx, "run", queue)
     tx.foresee(
         "turn:" + queue,
         *guarded,
-        *(read for read in free if read[1] not in may_age and read != letting_go.look(keys)),
-        ("HGETALL", keys.config),
+        *free,
         *wait.guarded(),
         *records.reads(keys, following),
         ("ZSCORE", keys.work(queue), following),
         *shown_reads(keys, following),
-        free=(
-            *(read for read in free if read[1] in may_age),
-            *wait.free(),
-            letting_go.look(keys),
-        ),
+        *wait.free(),
+        ("HGETALL", keys.config),
+        aging=(keys.completed, run.pending, wait.pending, keys.letting_go),
     )

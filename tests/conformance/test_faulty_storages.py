@@ -87,8 +87,8 @@ def tidies_numbers_in_texts(patch: Patch) -> None:
     def tidy(value: Any, *pairs: str) -> Any:
         return hset(value, *(str(int(text)) if text.isdecimal() else text for text in pairs))
 
-    hset = keyspace._OUTCOMES["HSET"]
-    patch.setitem(keyspace._OUTCOMES, "HSET", tidy)
+    hset = keyspace.OUTCOMES["HSET"]
+    patch.setitem(keyspace.OUTCOMES, "HSET", tidy)
 
 
 def raises_what_follows_raises(patch: Patch) -> None:

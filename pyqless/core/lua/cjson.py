@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from json import JSONDecoder
 from json.encoder import encode_basestring
 from math import isfinite
@@ -91,6 +92,10 @@ def quote(text: str) -> str:
     return quoted
 
 
+#: there are few names, and each is written time and again
+_quoted_name = lru_cache(maxsize=1024)(quote)
+
+
 def encode(value: Any) -> str:
     """
     Write a value as ``cjson.encode`` does: compact, numbers with 14 digits, an empty list as ``{}``.
@@ -104,7 +109,7 @@ def encode(value: Any) -> str:
     kind = type(value)
     if kind is dict and {*map(type, value.values())} <= {str}:
         # nearly all messages are such
-        fields = ",".join([f"{quote(name)}:{quote(field)}" for name, field in value.items()])
+        fields = ",".join([f"{_quoted_name(name)}:{quote(field)}" for name, field in value.items()])
         return f"{{{fields}}}"
     scalar = _SCALARS.get(kind)
     if scalar is not None:

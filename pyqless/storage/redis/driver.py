@@ -106,10 +106,9 @@ def _until_done(
     raise failure
 
 
-def _keep_time(storage: Described, lane: Lane) -> Steps[None]:
-    """See to it that the store's clock is known, if it is that which counts."""
-    clock = storage.clock
-    if isinstance(clock, StoreClock) and (clock.is_due() or lane.is_new):
+def _keep_time(clock: StoreClock, lane: Lane) -> Steps[None]:
+    """See to it that the store's clock is known."""
+    if clock.is_due() or lane.is_new:
         yield from lane.learn_time(clock)
 
 
@@ -169,8 +168,8 @@ class _Attempt:
             Stale: others have changed what it had read.
             LinkLost: the connection broke, and nothing was changed.
         """
-        if self._now is None:
-            yield from _keep_time(self._storage, self._lane)
+        if self._now is None and isinstance(self._storage.clock, StoreClock):
+            yield from _keep_time(self._storage.clock, self._lane)
         if self._lane.headroom:
             yield from self._lane.learn_room()
         foresight = self._lane.take_foresight()
@@ -197,7 +196,9 @@ class _Attempt:
         try:
             batch = next(steps)
             while True:
-                replies = yield from self._read(batch)
+                replies = self._at_hand(batch)
+                if replies is None:
+                    replies = yield from self._read(batch)
                 batch = self._send(steps, replies)
         except StopIteration as end:
             value = end.value
@@ -217,14 +218,28 @@ class _Attempt:
 
     # -- reading ----------------------------------------------------------------------------
 
-    def _read(self, batch: Batch) -> Steps[Replies]:
+    def _at_hand(self, batch: Batch) -> Replies | None:
+        """The replies to a batch that needs no exchange."""
         self._batches += 1
         if not (batch.reads or self._guards) and self._lane.is_open():
             return []
-        if self._foresight is not None:
-            if self._foresight.answers(batch) and not batch.snapshot:
-                return self._known(self._foresight, batch)
+        if self._foresight is None:
+            return None
+        raw = self._foresight.answer(batch)
+        if raw is None:
             self._foresight = None
+            return None
+        if not self._guessed:
+            self._note_guess(self._foresight)
+        return replies_of(batch.reads, raw)
+
+    def _note_guess(self, foresight: Foresight) -> None:
+        self._guessed = True
+        self._storage.metrics.guesses += 1
+        self._guards = [self._lane.fence, *foresight.guards]
+        self._log.append((foresight.reads, foresight.replies))
+
+    def _read(self, batch: Batch) -> Steps[Replies]:
         if batch.snapshot:
             raw = yield from self._snapshot(tuple(batch.reads))
         elif self._guards and self._lane.state is State.QUEUEING:
@@ -233,16 +248,6 @@ class _Attempt:
             raw = yield from self._read_on(batch)
         self._stands = False
         return replies_of(batch.reads, raw)
-
-    def _known(self, foresight: Foresight, batch: Batch) -> Replies:
-        """Answer with what was read ahead."""
-        if not self._guessed:
-            self._guessed = True
-            self._storage.metrics.guesses += 1
-            self._guards = [self._lane.fence, *foresight.keys]
-            known = foresight.replies
-            self._log.append((tuple(known), tuple(known.values())))
-        return replies_of(batch.reads, map(foresight.replies.__getitem__, batch.reads))
 
     def _snapshot(self, reads: tuple[Command, ...]) -> Steps[Replies]:
         """Read at one instant; a single command is one by itself."""
@@ -332,7 +337,7 @@ class _Attempt:
             self.replicas = yield from lane.is_replicated()
             return
         results = _results(outcome)
-        if writes:
+        if writes and lane.replication is not None:
             self.replicas = yield from lane.is_replicated()
         if ServerError not in map(type, results):
             return

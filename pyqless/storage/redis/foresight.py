@@ -9,10 +9,9 @@ Where a guess was wrong nothing is lost but the guess: the transition is begun a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from pyqless.core.effects import Ahead, Batch, Command
+from pyqless.core.effects import Ahead, Batch
 from pyqless.storage.base import Hints
 from pyqless.storage.redis.protocol import ServerError
 
@@ -23,35 +22,43 @@ class Unconfirmed(Exception):
     """A transition would end, on what was read ahead, without a commit that could confirm it."""
 
 
-class Foresight(NamedTuple):
-    """What was read ahead."""
+class Foresight:
+    """
+    What was read ahead.
 
-    topic: str
-    #: what is guarded
-    keys: list[str]
-    #: replies as the server sent them
-    replies: dict[Command, Any]
+    Args:
+        ahead: the guess.
+        guards: the keys that are guarded.
+        replies: to the guess's reads, as the server sent them.
+    """
 
-    @classmethod
-    def of(cls, ahead: Ahead, keys: list[str], replies: Sequence[Any]) -> Foresight:
-        """What the replies to a guess are worth, once its keys are guarded."""
-        reads = (*ahead.guarded, *ahead.free)
+    __slots__ = ("_at", "guards", "reads", "replies", "topic")
+
+    def __init__(self, ahead: Ahead, guards: list[str], replies: list[Any]) -> None:
+        self.topic = ahead.topic
+        self.guards = guards
+        self.reads = ahead.reads
+        self.replies = replies
+        #: where the next batch is expected
+        self._at = 0
         if ServerError in map(type, replies):
             # what was refused then may be granted now
-            return cls(ahead.topic, [], {})
-        return cls(ahead.topic, keys, dict(zip(reads, replies, strict=True)))
+            self.guards, self.reads, self.replies = [], (), []
 
-    @staticmethod
-    def keys_of(ahead: Ahead) -> list[str]:
-        """What has to be guarded before the reads."""
-        return list(dict.fromkeys([read[1] for read in ahead.guarded]))
-
-    def answers(self, batch: Batch) -> bool:
-        """Whether a batch asks for nothing else."""
-        reads = batch.reads
-        return self.replies.keys() >= {*reads} and {*self.keys}.issuperset(
-            [read[1] for read in reads[: batch.guarded]]
-        )
+    def answer(self, batch: Batch) -> list[Any] | None:
+        """The replies to a batch, if it asks for nothing else."""
+        reads, begin = batch.reads, self._at
+        unguarded = {read[1] for read in reads[: batch.guarded]}.difference(self.guards)
+        if unguarded or batch.snapshot:
+            return None
+        self._at = end = begin + len(reads)
+        if self.reads[begin:end] == reads:
+            return self.replies[begin:end]
+        known, replies = self.reads, self.replies
+        try:
+            return [replies[known.index(read)] for read in reads]
+        except ValueError:
+            return None
 
 
 #: what a wrong guess counts for, in right ones; from how much doubt on no guess is made; and its limit

@@ -207,17 +207,20 @@ class Lane:
             fence.append(("EXPIRE", self.fence, FENCE_LIFE))
         if self.replication is not None:
             ahead = None  # what waits for the replicas must not stand behind MULTI
-        if ahead is not None and ahead.guarded and not self.trust.allows(ahead.topic):
+        if ahead is not None and ahead.reads and not self.trust.allows(ahead.topic):
             ahead = None
-        behind = self._opening(ahead) if ahead is not None else ()
+        guards = ahead.guards if ahead is not None else []
+        # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
+        behind = (
+            (("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",)) if ahead is not None else ()
+        )
         outcome = yield from self.execute((*writes, *fence), behind=behind)
         if outcome.kind is Kind.COMMITTED:
             self._committed, self._has_written = self._sent, True
             if len(fence) > 1:
                 self._extend_at = now + _EXTEND_AFTER
         if ahead is not None and self.state is State.IDLE:
-            _, _, *keys = behind[0]
-            yield from self._open(ahead, keys, outcome.after)
+            yield from self._open(ahead, guards, outcome.after)
         return outcome
 
     def is_replicated(self) -> Steps[int | None]:
@@ -266,19 +269,14 @@ class Lane:
 
     # -- reading ahead ----------------------------------------------------------------------
 
-    def _opening(self, ahead: Ahead) -> tuple[Command, ...]:
-        """The fence comes first: it must be guarded in a packet that is acknowledged before the commit."""
-        guard = ("WATCH", self.fence, *Foresight.keys_of(ahead))
-        return (guard, *ahead.guarded, *ahead.free, ("MULTI",))
-
-    def _open(self, ahead: Ahead, keys: list[str], replies: Sequence[Any]) -> Steps[None]:
+    def _open(self, ahead: Ahead, guards: list[str], replies: Sequence[Any]) -> Steps[None]:
         """Note that the next commit is open; whoever would not have it so is told when it is tried again."""
         if replies[0] != "OK" or replies[-1] != "OK":
             yield from self.close()
             return
         self.state, self._opened_at = State.QUEUEING, self.policy.monotonic()
-        if ahead.guarded:
-            self._foresight = Foresight.of(ahead, keys, replies[1:-1])
+        if ahead.reads:
+            self._foresight = Foresight(ahead, guards, [*replies[1:-1]])
 
     def is_open(self) -> bool:
         """Whether a commit without further guards can be sent at once."""

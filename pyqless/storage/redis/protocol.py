@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,16 +31,17 @@ class ServerError(Exception):
         return text.split(" ", 1)[0] if text else ""
 
 
-#: commands all of whose arguments are texts
-_WITHOUT_NUMBERS = {
-    *("DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH", "DEL", "PUBLISH"),
-    *("HDEL", "HGET", "HGETALL", "HMGET", "HSET", "LPUSH", "RPUSH"),
-    *("SADD", "SISMEMBER", "SMEMBERS", "SREM", "ZREM", "ZSCORE"),
+#: commands that are sent time and again with the same arguments, mostly: those of queues, not of jobs
+_REPEATED = {
+    *("DISCARD", "EXEC", "MULTI", "UNWATCH"),
+    *("HMGET", "SISMEMBER", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE"),
 }
 
-
-#: reads with numbers that are sent time and again, of the same few sorted sets
-_REPEATED = {"ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE"}
+#: others all of whose arguments are texts
+_WITHOUT_NUMBERS = {
+    *("DEL", "HDEL", "HGET", "HGETALL", "HSET", "LPUSH", "PUBLISH", "RPUSH"),
+    *("SADD", "SMEMBERS", "SREM", "WATCH", "ZREM", "ZSCORE"),
+}
 
 
 def pack(commands: Iterable[Command]) -> bytes:
@@ -51,24 +52,26 @@ def pack(commands: Iterable[Command]) -> bytes:
         InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
     """
     try:
-        return b"".join([_packed(command) for command in commands])
+        return b"".join(
+            [
+                _packed(command)
+                if command[0] in _WITHOUT_NUMBERS
+                else _packed_again(command)
+                if command[0] in _REPEATED
+                else _packed(_texts(command))
+                for command in commands
+            ]
+        )
     except UnicodeEncodeError:
-        return b"".join([hiredis.pack_command(_encoded(command)) for command in commands])
+        return b"".join([_packed(_encoded(command)) for command in commands])
 
 
-def _packed(command: Command) -> bytes:
-    name = command[0]
-    if name in _REPEATED:
-        return _packed_again(command)
-    texts = command if name in _WITHOUT_NUMBERS else _texts(command)
-    packed: bytes = hiredis.pack_command(texts)
-    return packed
+_packed: Callable[[Command], bytes] = hiredis.pack_command
 
 
 @lru_cache(maxsize=2048)
 def _packed_again(command: Command) -> bytes:
-    packed: bytes = hiredis.pack_command(_texts(command))
-    return packed
+    return _packed(_texts(command))
 
 
 def _texts(command: Command) -> Command:
@@ -88,22 +91,37 @@ def _encoded(command: Command) -> Command:
 # -- replies ----------------------------------------------------------------------------------
 
 
-def _hash(reply: Any) -> dict[str, str]:
+def _hash(_: Command, reply: Any) -> dict[str, str]:
     """A copy, for the rules change what they are given."""
-    return dict(reply if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True))
+    return dict(reply if type(reply) is dict else zip(reply[::2], reply[1::2], strict=True))
 
 
-def _score(reply: Any) -> float | None:
+def _set(_: Command, reply: Any) -> set[str]:
+    return set(reply)
+
+
+def _score(_: Command, reply: Any) -> float | None:
     return None if reply is None else float(reply)
 
 
-def _scored(reply: Any) -> list[tuple[str, float]]:
-    if reply and isinstance(reply[0], list):
-        return [(member, float(score)) for member, score in reply]
-    return [(member, float(score)) for member, score in zip(reply[::2], reply[1::2], strict=True)]
+def _range(read: Command, reply: Any) -> list[Any]:
+    """Members, and their scores if these were asked for."""
+    if not reply or "WITHSCORES" not in read:
+        return list(reply)
+    pairs = reply if type(reply[0]) is list else zip(reply[::2], reply[1::2], strict=True)
+    return [(member, float(score)) for member, score in pairs]
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {"HGETALL": _hash, "SMEMBERS": set, "ZSCORE": _score}
+#: the replies that the core knows in another form than the server sends them in
+_FORMS: dict[str, Callable[[Command, Any], Any]] = {
+    "HGETALL": _hash,
+    "SMEMBERS": _set,
+    "ZRANGE": _range,
+    "ZRANGEBYSCORE": _range,
+    "ZREVRANGE": _range,
+    "ZREVRANGEBYSCORE": _range,
+    "ZSCORE": _score,
+}
 
 
 def reply_of(read: Command, reply: Any) -> Any:
@@ -116,21 +134,21 @@ def reply_of(read: Command, reply: Any) -> Any:
     Raises:
         StorageError: the server would not carry out the read.
     """
-    form = _FORMS.get(read[0])
     if isinstance(reply, ServerError):
         if reply.code == "WRONGTYPE":
             text = f"{read[1]} is of another type than {read[0]} is for"
             return StoreCorrupted(text, argument=read[1], value=read[0])
         raise fault_of(reply, read[0])
-    if form is not None:
-        return form(reply)
-    return _scored(reply) if "WITHSCORES" in read else reply
+    form = _FORMS.get(read[0])
+    return reply if form is None else form(read, reply)
 
 
-def replies_of(reads: Iterable[Command], raw: Iterable[Any]) -> list[Any]:
+def replies_of(reads: Iterable[Command], raw: Sequence[Any]) -> list[Any]:
     """Each reply in the core's form, see ``reply_of``."""
+    if ServerError in map(type, raw):
+        return [reply_of(read, reply) for read, reply in zip(reads, raw, strict=True)]
     return [
-        reply if reply is None or type(reply) is int else reply_of(read, reply)
+        reply if (form := _FORMS.get(read[0])) is None else form(read, reply)
         for read, reply in zip(reads, raw, strict=True)
     ]
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator
-from contextlib import suppress
 from typing import Any, Literal, TypeVar, cast
 
 import redis
@@ -64,9 +63,9 @@ class _Track:
             raise
 
     def _perform(self, step: Step) -> Any:
+        if type(step) is Exchange:
+            return cast("Wire", self._wire).exchange(step.commands)
         match step:
-            case Exchange(commands):
-                return cast("Wire", self._wire).exchange(commands)
             case Pause(seconds):
                 time.sleep(seconds)
             case Connect():
@@ -81,6 +80,12 @@ class _Track:
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
+
+
+class _Last(threading.local):
+    """What the thread that looks used last."""
+
+    track: _Track | None = None
 
 
 class RedisStorage(Storage):
@@ -130,7 +135,7 @@ class RedisStorage(Storage):
         self._process = os.getpid()
         #: as many as calls have run at once
         self._free: deque[_Track] = deque()
-        self._last = threading.local()
+        self._last = _Last()
 
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
@@ -157,12 +162,13 @@ class RedisStorage(Storage):
 
     def _own_track(self) -> _Track | None:
         """The one that this thread used last, which may have read ahead for it, unless it is in use."""
-        track: _Track | None = getattr(self._last, "track", None)
-        with suppress(ValueError):
-            if track is not None:
+        track = self._last.track
+        if track is not None:
+            try:
                 self._free.remove(track)
-                return track
-        return None
+            except ValueError:
+                return None
+        return track
 
     def _give_back(self, track: _Track) -> None:
         self._free.append(track)

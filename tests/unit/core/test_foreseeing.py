@@ -35,9 +35,8 @@ def ahead(store: Store) -> Ahead:
 
 def answers(foreseen: Ahead, batch: Batch) -> bool:
     """Whether all is foreseen that a batch reads, and guarded what it guards."""
-    guards = {read[1] for read in foreseen.guarded}
-    known = {*foreseen.guarded, *foreseen.free}
-    return known.issuperset(batch.reads) and guards.issuperset(batch.guards)
+    known = set(foreseen.reads)
+    return known.issuperset(batch.reads) and {*foreseen.guards}.issuperset(batch.guards)
 
 
 def new(
@@ -89,7 +88,7 @@ def test_nothing_is_foreseen_of_many_jobs_or_none(store: Store) -> None:
 
 def test_in_a_busy_queue_the_samples_are_not_foreseen(store: Store) -> None:
     store.call("pop 5 q A 1", conflicts=1)
-    keys = {read[1] for read in (*ahead(store).guarded, *ahead(store).free)}
+    keys = {read[1] for read in ahead(store).reads}
     assert "ql:j:J" in keys
     assert not {key for key in keys if key.startswith("ql:s:")}
 
@@ -112,7 +111,7 @@ def test_behind_a_completion_the_next_pop_is_foreseen(store: Store, rest: str, w
 def test_all_that_decides_which_job_goes_next_is_guarded(store: Store) -> None:
     store.call("pop 5 q A 1")
     store.call("complete 6 J A q {}")
-    assert all(read[1].startswith(Keys().own) for read in ahead(store).free)
+    assert all(key.startswith(Keys().own) for key in ahead(store).aging)
 
 
 @pytest.mark.parametrize("words", ["pop 9 other A 1", "pop 9 q A 2"])
@@ -128,18 +127,18 @@ def test_in_a_busy_queue_no_pop_is_foreseen(store: Store) -> None:
     """It would pick among many."""
     store.call("pop 5 q A 1", conflicts=1)
     store.call("complete 6 J A q {}")
-    assert ahead(store) == Ahead("put:q")
+    assert ahead(store)[:2] == ("put:q", ())
 
 
 def test_where_the_last_job_is_in_hand_no_pop_is_foreseen(store: Store) -> None:
     store.call("pop 5 q A 3")
     store.call("complete 6 J A q {}")
-    assert ahead(store) == Ahead("put:q")
+    assert ahead(store)[:2] == ("put:q", ())
 
 
 def test_where_nobody_pops_no_pop_is_foreseen(store: Store) -> None:
     new(store, "M", 5.0)
-    assert ahead(store) == Ahead("put:q")
+    assert ahead(store)[:2] == ("put:q", ())
 
 
 # -- what follows a put -----------------------------------------------------------------------------
@@ -158,7 +157,7 @@ def test_a_job_that_is_delayed_is_not() -> None:
     store = Store()
     store.call("pop 1 q A 1")
     new(store, "M", 2.0, delay=5.0)
-    assert ahead(store) == Ahead("put:q")
+    assert ahead(store)[:2] == ("put:q", ())
 
 
 def test_a_job_that_comes_behind_others_is_not(store: Store) -> None:
@@ -190,7 +189,7 @@ def test_where_there_is_a_limit_how_many_wait_must_not_be_old(
     if setting:
         store.call(f"config.set 5 {setting_of('q')} {setting}")
     new(store, "M", 6.0, limit=math.inf if setting else 10)
-    assert ("ZCARD", Keys().work("q")) not in (*ahead(store).guarded, *ahead(store).free)
+    assert ("ZCARD", Keys().work("q")) not in ahead(store).reads
 
 
 # -- where hints are not kept -----------------------------------------------------------------------

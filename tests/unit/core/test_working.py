@@ -195,7 +195,7 @@ def reads_ahead(store: Store) -> Sequence[Any]:
     ahead = store.transactions[0].ahead
     assert ahead is not None
     assert ahead.topic == "turn:q"
-    return [*ahead.guarded, *ahead.free]
+    return ahead.reads
 
 
 def test_the_next_turn_is_foreseen(store: Store) -> None:

@@ -219,12 +219,37 @@ def test_what_was_not_guessed_meets_conflicts_as_usual(bench: Bench, others: Ben
     assert (bench.storage.metrics.conflicts, bench.storage.metrics.misguesses) == (1, 0)
 
 
-def test_what_was_read_free_does_not_answer_where_a_guard_is_wanted() -> None:
-    guarded, free = ("HGET", "a", "n"), ("HGET", "b", "n")
-    known = Foresight.of(Ahead("topic", (guarded,), (free,)), ["a"], ["1", "2"])
-    assert known.answers(Batch((guarded, free), guarded=1))
-    assert not known.answers(Batch((guarded, free), guarded=2))
-    assert not known.answers(Batch((guarded, ("HGET", "a", "m")), guarded=1))
+GUARDED: Final = ("HGET", "a", "n")
+AGING: Final = ("HGET", "b", "n")
+
+
+def known() -> Foresight:
+    """What was read ahead: ``1`` under a guard, ``2`` without."""
+    ahead = Ahead("topic", (GUARDED, AGING), {"b"})
+    return Foresight(ahead, ahead.guards, ["1", "2"])
+
+
+def test_what_was_read_without_a_guard_does_not_answer_where_one_is_wanted() -> None:
+    assert known().answer(Batch((GUARDED, AGING), guarded=1)) == ["1", "2"]
+    assert known().answer(Batch((GUARDED, AGING), guarded=2)) is None
+
+
+def test_what_was_not_read_is_not_answered() -> None:
+    assert known().answer(Batch((GUARDED, ("HGET", "a", "m")), guarded=1)) is None
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [[(GUARDED,), (AGING,)], [(AGING,), (GUARDED,)], [(AGING, GUARDED)], [(), (AGING,), (AGING,)]],
+)
+def test_what_was_read_answers_in_any_order(batches: list[tuple[Command, ...]]) -> None:
+    foresight, replies = known(), {GUARDED: "1", AGING: "2"}
+    for reads in batches:
+        assert foresight.answer(Batch(reads)) == [replies[read] for read in reads]
+
+
+def test_a_snapshot_is_never_answered_with_what_was_read_before() -> None:
+    assert known().answer(Batch((GUARDED,), snapshot=True)) is None
 
 
 class Half(NamedTuple):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-import hiredis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from pyqless.errors import (
     StoreUnavailable,
     StoreUnsupported,
 )
+from pyqless.storage.redis import protocol
 from pyqless.storage.redis.protocol import ServerError, fault_of, pack, reply_of, same
 from pyqless.storage.redis.replies import Replies
 from pyqless.storage.redis.steps import LinkLost
@@ -45,7 +45,7 @@ def test_hiredis_gets_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
         assert {type(argument) for argument in command} == {str}
         return b"packed"
 
-    monkeypatch.setattr(hiredis, "pack_command", packed)
+    monkeypatch.setattr(protocol, "_packed", packed)
     assert pack([("ZADD", "z", 0.1, 7, "m")]) == b"packed"
 
 
