@@ -71,6 +71,9 @@ def head_reads(keys: Keys, queue: str, count: float, spread: int = 1) -> tuple[C
     """
     The reads that ``Heads`` is made of.
 
+    They come in the order in which jobs move: from expired locks, from recurring jobs and from delays to those that
+    wait. So a job that was ready all the while is seen in one of them, whatever others do between the reads.
+
     Args:
         count: how many of each, at least one; a negative one means all.
             Sets whose scores are moments are read from 0 on: the core never finds negative ones due.

@@ -18,8 +18,10 @@ from pyqless.core.transaction import Transaction
 
 __all__ = [
     "COMPLETION_SETTINGS",
+    "another_pop",
     "completion",
     "completion_reads",
+    "expects_none",
     "next_pop",
     "note_next",
     "pop_opening",
@@ -71,10 +73,29 @@ def completion(tx: Transaction, jid: str, queue: str) -> None:
     tx.foresee("job", *guarded, *free, ("HGETALL", tx.keys.config), aging=aging)
 
 
+def another_pop(tx: Transaction, queue: str, count: float) -> None:
+    """Foresee that who has found nothing will look again, and find nothing again."""
+    if tx.memory is None or busyness.is_busy(tx, queue):
+        return
+    keys = tx.keys
+    tx.foresee(
+        "none:" + queue,
+        *pop_opening(keys, queue),
+        *head_reads(keys, queue, count),
+        letting_go.look(keys),
+        aging=(keys.letting_go,),
+    )
+
+
 def note_next(tx: Transaction, queue: str, jid: str | None) -> None:
     """Remember which job of a queue goes next, None for no job, where somebody pops."""
     if tx.memory is not None:
         tx.memory["next", queue] = jid
+
+
+def expects_none(tx: Transaction, queue: str) -> bool:
+    """Whether the last pop left nothing behind."""
+    return tx.memory is not None and tx.memory.get(("next", queue), "") is None
 
 
 def note_puts(tx: Transaction, queue: str, looks: tuple[Command, Command] | None) -> None:

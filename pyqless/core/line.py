@@ -17,12 +17,12 @@ from pyqless.core.candidates import (
     load,
     set_aside,
 )
-from pyqless.core.effects import Command, Replies, Transition
+from pyqless.core.effects import Replies, Transition
 from pyqless.core.locks import Expired, expire
 from pyqless.core.places import promote
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
-from pyqless.core.transaction import Stale, Transaction
+from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob, DanglingEntry, StoreCorrupted
 
 __all__ = ["Line"]
@@ -55,14 +55,14 @@ class Line:
         self._recurring: list[Any] = []
         self._failed: set[str] = set()
 
-    def load(
-        self, reads: tuple[Command, ...], replies: Replies, sampler: Sampler | None = None
-    ) -> Transition[None]:
+    def load(self, replies: Replies, sampler: Sampler | None = None) -> Transition[None]:
         """
         Guard and read all that stands in the heads of the queue's sets.
 
+        That there is no more than was found needs no guard: see ``head_reads``.
+
         Args:
-            reads: those of the heads, and their replies.
+            replies: to the reads of the heads.
             sampler: begins with what it has to read.
 
         Raises:
@@ -73,9 +73,8 @@ class Line:
         sets = (keys.locks(queue), keys.recur(queue), keys.scheduled(queue), keys.work(queue))
         rows = [("HGETALL", keys.recurring_job(jid)) for jid, _ in heads.recurring]
         jobs = (heads.expired, heads.scheduled, heads.work)
-        # fewer than wanted are handed out only if nothing comes in between
-        short = self.number < 0 or sum(map(len, jobs)) < self.number
-        again = reads if short else ()
+        if not any(heads):
+            return
         samples = sampler.guarded() if sampler else ()
         self._found, also, beside = yield from load(
             self.tx,
@@ -83,14 +82,11 @@ class Line:
             places=[
                 Place(key, *entry) for key, head in zip(sets, heads, strict=True) for entry in head
             ],
-            also=(*samples, *rows, *again),
+            also=(*samples, *rows),
             beside=sampler.free() if sampler else (),
             last=not heads.recurring,
         )
-        due = len(samples) + len(rows)
-        if also[due:] != replies[: len(again)]:
-            raise Stale
-        self._recurring = also[len(samples) : due]
+        self._recurring = also[len(samples) :]
         if sampler:
             sampler.take(also[: len(samples)] + beside)
 

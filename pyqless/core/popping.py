@@ -7,7 +7,14 @@ from pyqless.core import busyness, letting_go, lua, popping_many
 from pyqless.core.candidates import head_reads
 from pyqless.core.chaining import followed
 from pyqless.core.effects import Continue, FollowedBy, Transition
-from pyqless.core.foreseeing import completion, note_next, pop_opening, pop_settings
+from pyqless.core.foreseeing import (
+    another_pop,
+    completion,
+    expects_none,
+    note_next,
+    pop_opening,
+    pop_settings,
+)
 from pyqless.core.handing_out import allowed, hand_out
 from pyqless.core.line import Line
 from pyqless.core.models import Job
@@ -43,7 +50,9 @@ def pop(
     names = pop_settings(queue)
     reads = head_reads(tx.keys, queue, count, busyness.spread(tx, queue))
     texts, paused, *replies, owed = yield from tx.read(
-        *pop_opening(tx.keys, queue), free=(*reads, letting_go.look(tx.keys))
+        *pop_opening(tx.keys, queue),
+        free=(*reads, letting_go.look(tx.keys)),
+        last=expects_none(tx, queue),
     )
     settings = Settings(names, texts)
     expires = tx.now + settings.heartbeat(queue)
@@ -55,7 +64,7 @@ def pop(
         return []
     line = Line(tx, queue, number, settings)
     sampler = Sampler.of(tx, "wait", queue)
-    yield from line.load(reads, replies, sampler)
+    yield from line.load(replies, sampler)
     tx.zadd(tx.keys.workers, tx.now, worker)
     handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
@@ -63,7 +72,9 @@ def pop(
         return Continue(lambda tx: _pop_again(tx, queue, worker, count))
     hand_out(tx, queue, worker, handed, expires=expires, settings=settings, sampler=sampler)
     note_next(tx, queue, line.runner_up)
-    if len(handed) == 1:
+    if not handed:
+        another_pop(tx, queue, count)
+    elif len(handed) == 1:
         completion(tx, handed[0].job.jid, queue)
     jobs = [candidate.view() for candidate in handed]
     rest = sampler.housekeeping()
@@ -95,7 +106,7 @@ def peek(tx: Transaction, queue: str, count: float) -> Transition[list[Job]]:
     reads = head_reads(tx.keys, queue, number)
     texts, *replies = yield from tx.read(Settings.read(tx.keys, names), free=reads)
     line = Line(tx, queue, number, Settings(names, texts), shows=True)
-    yield from line.load(reads, replies)
+    yield from line.load(replies)
     shown = line.stalled()
     shown += yield from line.take(number - line.expired)
     return [candidate.view() for candidate in shown]

@@ -126,7 +126,7 @@ def _take_back(tx: Transaction, course: _Course, link: _Link) -> Transition[_End
     if not stalled:
         return (yield from _make(tx, course, link))
     line, sampler = Line(tx, course.queue, some, link.settings), _sampler(tx, course)
-    yield from line.load((), [stalled, [], [], []], sampler)
+    yield from line.load([stalled, [], [], []], sampler)
     freed = line.invalidate_locks()
     told = {write[3] for write in tx.writes if write[:2] == ("ZADD", locks)}
     told.difference_update(candidate.job.jid for candidate in freed)
@@ -189,7 +189,7 @@ def _promote(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     if not due:
         return (yield from _take(tx, course, link))
     line = Line(tx, course.queue, some, link.settings)
-    yield from line.load((), [[], [], due, []])
+    yield from line.load([[], [], due, []])
     yield from line.take(some)
     return _then(course._replace(promoted=course.promoted + len(due)), _promote)
 
@@ -203,7 +203,7 @@ def _take(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
         read = ("ZREVRANGE", tx.keys.work(course.queue), 0, some - 1, "WITHSCORES")
         (head,) = yield from tx.read(free=[read])
     line, sampler = Line(tx, course.queue, some, link.settings), _sampler(tx, course)
-    yield from line.load((), [[], [], [], head], sampler)
+    yield from line.load([[], [], [], head], sampler)
     taken = yield from line.take(some)
     course = _handed(tx, course, link, sampler, taken)._replace(
         left=course.left - some, obstructed=course.obstructed or line.obstructed

@@ -193,7 +193,9 @@ WARM: Final = [
     Warm("pop 5 q w 1", 3, (POPPED,)),
     Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J)),
     Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J + " next other")),
-    Warm("pop 5 q w 1", 3, (POPPED, COMPLETED_J), PUT),
+    Warm("pop 5 q w 1", 2, (POPPED, COMPLETED_J), PUT),
+    Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J, "pop 4 q w 1"), PUT),
+    Warm("pop 5 q w 3", 1, ("pop 4 q w 3",), ()),
     Warm("pop 5 q w 2", 3, (POPPED, COMPLETED_J)),
     Warm("pop 5 other w 1", 3, (POPPED, COMPLETED_J)),
     Warm(

@@ -79,10 +79,20 @@ def test_the_job_of_another_queue_is_not_foreseen(store: Store) -> None:
     assert not answers(ahead(store), first)
 
 
-def test_nothing_is_foreseen_of_many_jobs_or_none(store: Store) -> None:
+def test_nothing_is_foreseen_of_many_jobs(store: Store) -> None:
     store.call("pop 5 q A 2")
     assert store.transactions[0].ahead is None
-    store.call("pop 6 other A 1")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_who_finds_nothing_is_foreseen_to_look_again(store: Store, count: int) -> None:
+    store.call(f"pop 6 other A {count}")
+    foreseen = ahead(store)
+    first = next(call(f"pop 7 other A {count}".split()).transition(Transaction(7.0, Keys())))
+    assert foreseen.topic == "none:other"
+    assert answers(foreseen, first)
+    assert {*foreseen.guards} == {read[1] for read in first.reads} - {Keys().letting_go}
+    store.call("pop 8 other A 1", conflicts=1)
     assert store.transactions[0].ahead is None
 
 

@@ -48,14 +48,6 @@ CASES = {
         ("put 105 me q J klass {} 0",),
         ["K"],
     ),
-    "a job comes when pop has seen fewer than are wanted": Case(
-        (PUT,),
-        "pop 110 q worker 2",
-        1,
-        ("put 101 me q K klass {} 0",),
-        ["J", "K"],
-    ),
-    "a job comes when pop has seen none": Case((), "pop 110 q worker 1", 1, (PUT,), ["J"]),
     "the lock that pop has seen expired is renewed": Case(
         ("config.set 90 grace-period 0", PUT, "pop 110 q other 1", "put 120 me q K klass {} 0"),
         "pop 170 q worker 1",
@@ -151,3 +143,20 @@ def test_after_a_conflict_complete_leaves_old_jobs_to_a_later_transaction() -> N
     assert isinstance(end.value.value, FollowedBy)
     assert end.value.value.value == "complete"
     assert not [write for write in tx.writes if "J" in write]
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "expected"), [((), 1, []), ((PUT,), 2, ["J"])], ids=["none", "too few"]
+)
+def test_a_job_that_comes_once_pop_has_looked_waits_for_the_next(
+    given: tuple[str, ...], count: int, expected: list[str]
+) -> None:
+    keyspace = Keyspace()
+    for words in given:
+        run(keyspace, words)
+    running = begin(keyspace, f"pop 110 q worker {count}")
+    running.step(1)
+    run(keyspace, "put 101 me q K klass {} 0")
+    assert [job["jid"] for job in json.loads(running.finish()) or []] == expected
+    assert running.conflicts == 0
+    assert [job["jid"] for job in json.loads(run(keyspace, "pop 111 q worker 2"))] == ["K"]
