@@ -26,6 +26,7 @@ __all__ = [
     "Place",
     "first_of",
     "found_in",
+    "found_or_fault",
     "head_reads",
     "load",
     "set_aside",
@@ -166,7 +167,8 @@ def found_in(tx: Transaction, jid: str, replies: Replies) -> Candidate:
     return Candidate(StoredJob(tx, jid, fields, entries), *rest)
 
 
-def _found(tx: Transaction, jid: str, replies: Replies) -> Found:
+def found_or_fault(tx: Transaction, jid: str, replies: Replies) -> Found:
+    """As ``found_in``, but with what is wrong in its place."""
     try:
         return found_in(tx, jid, replies)
     except StoreCorrupted as fault:
@@ -213,7 +215,7 @@ def load(
     if replies[free:shown] != [place.score for place in standing]:
         raise Stale
     found = {
-        jid: _found(
+        jid: found_or_fault(
             tx,
             jid,
             replies[jobs + 2 * at : jobs + 2 * at + 2]

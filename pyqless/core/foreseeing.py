@@ -8,6 +8,8 @@ what will be read can read it together with the commit before. A wrong guess cos
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyqless.core import busyness, expiry, letting_go, records
 from pyqless.core.candidates import head_reads, shown_reads
 from pyqless.core.effects import Command
@@ -22,11 +24,16 @@ __all__ = [
     "completion",
     "completion_reads",
     "expects_none",
+    "favourite_of",
     "next_pop",
     "note_next",
     "pop_opening",
+    "pop_reads",
     "pop_settings",
 ]
+
+#: how many pops do without a favourite once it was not that which went
+_SHY: Final = 8
 
 COMPLETION_SETTINGS = ("max-job-history", *expiry.SETTINGS)
 
@@ -44,6 +51,41 @@ def pop_settings(queue: str) -> tuple[str, ...]:
 def pop_opening(keys: Keys, queue: str) -> tuple[Command, Command]:
     """The guarded reads that every pop begins with."""
     return Settings.read(keys, pop_settings(queue)), ("SISMEMBER", keys.paused, queue)
+
+
+def pop_reads(
+    tx: Transaction, queue: str, count: float, favourite: str | None, sampler: Sampler
+) -> tuple[list[Command], list[Command]]:
+    """
+    What a pop of a few jobs begins with, guarded and free.
+
+    Args:
+        favourite: the job that will probably be handed out, which is read with the rest.
+        sampler: of the times that jobs have waited; it is asked only if there is a favourite.
+    """
+    keys = tx.keys
+    guarded: list[Command] = [*pop_opening(keys, queue)]
+    free = [
+        *head_reads(keys, queue, count, busyness.spread(tx, queue)),
+        letting_go.look(keys),
+    ]
+    if favourite is not None:
+        guarded += (*sampler.guarded(), *records.reads(keys, favourite))
+        place = ("ZSCORE", keys.work(queue), favourite)
+        free += (place, *shown_reads(keys, favourite), *sampler.free())
+    return guarded, free
+
+
+def favourite_of(tx: Transaction, queue: str, count: float) -> str | None:
+    """The job that a pop will probably hand out, unless it was another of late."""
+    if tx.memory is None or count != 1:
+        return None
+    shy: int = tx.memory.get(("shy", queue), 0)
+    if shy:
+        tx.memory["shy", queue] = shy - 1
+        return None
+    jid: str | None = tx.memory.get(("next", queue))
+    return jid
 
 
 def completion_reads(
@@ -77,20 +119,21 @@ def another_pop(tx: Transaction, queue: str, count: float) -> None:
     """Foresee that who has found nothing will look again, and find nothing again."""
     if tx.memory is None or busyness.is_busy(tx, queue):
         return
-    keys = tx.keys
-    tx.foresee(
-        "none:" + queue,
-        *pop_opening(keys, queue),
-        *head_reads(keys, queue, count),
-        letting_go.look(keys),
-        aging=(keys.letting_go,),
-    )
+    guarded, free = pop_reads(tx, queue, count, None, Sampler.of(tx, "wait", queue))
+    tx.foresee("none:" + queue, *guarded, *free, aging=(tx.keys.letting_go,))
 
 
-def note_next(tx: Transaction, queue: str, jid: str | None) -> None:
-    """Remember which job of a queue goes next, None for no job, where somebody pops."""
+def note_next(tx: Transaction, queue: str, jid: str | None, *, was_wrong: bool) -> None:
+    """
+    Remember which job of a queue goes next, None for no job, where somebody pops.
+
+    Args:
+        was_wrong: another went than the favourite, so that to guard this was in vain, or worse.
+    """
     if tx.memory is not None:
         tx.memory["next", queue] = jid
+        if was_wrong:
+            tx.memory["shy", queue] = _SHY
 
 
 def expects_none(tx: Transaction, queue: str) -> bool:
@@ -121,22 +164,12 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
     keys = tx.keys
     looks = tx.memory.get(("puts", queue)) or ()
     jid = tx.memory.get(("next", queue))
-    if jid is None and ("next", queue) in tx.memory:
-        jid = put
+    if jid is None and put is not None and ("next", queue) in tx.memory:
+        jid = tx.memory["next", queue] = put
     if jid is None or busyness.is_busy(tx, queue):
         tx.foresee("put:" + queue, *looks, aging=(keys.work(queue),))
         return
     sampler = Sampler.of(tx, "wait", queue)
-    tx.foresee(
-        "pop:" + queue,
-        *pop_opening(keys, queue),
-        *head_reads(keys, queue, 1),
-        letting_go.look(keys),
-        *sampler.guarded(),
-        *records.reads(keys, jid),
-        ("ZSCORE", keys.work(queue), jid),
-        *shown_reads(keys, jid),
-        *sampler.free(),
-        *looks,
-        aging=(sampler.pending, keys.letting_go),
-    )
+    guarded, free = pop_reads(tx, queue, 1, jid, sampler)
+    aging = (sampler.pending, keys.letting_go)
+    tx.foresee("pop:" + queue, *guarded, *free, *looks, aging=aging)

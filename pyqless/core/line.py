@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyqless.core import busyness, spawning
 from pyqless.core.candidates import (
@@ -14,6 +14,7 @@ from pyqless.core.candidates import (
     Place,
     Scored,
     first_of,
+    found_or_fault,
     load,
     set_aside,
 )
@@ -28,6 +29,16 @@ from pyqless.errors import CorruptedJob, DanglingEntry, StoreCorrupted
 __all__ = ["Line"]
 
 
+class Favourite(NamedTuple):
+    """A job that was read together with the heads, since it will probably be handed out."""
+
+    jid: str
+    #: where it stands among those that wait
+    score: float
+    #: see ``candidates.found_in``
+    replies: Replies
+
+
 class Line:
     """
     What a queue has to hand out, within one transaction.
@@ -36,17 +47,26 @@ class Line:
         number: how many jobs are wanted; a negative number as in the core (C8).
         settings: those that expiry (``locks.expire``) and histories look at.
         shows: whether jobs are only shown; entries without a job are then skipped, as by the core.
+        favourite: taken if it is one of those that may be taken.
     """
 
     def __init__(
-        self, tx: Transaction, queue: str, number: int, settings: Settings, *, shows: bool = False
+        self,
+        tx: Transaction,
+        queue: str,
+        number: int,
+        settings: Settings,
+        *,
+        shows: bool = False,
+        favourite: Favourite | None = None,
     ) -> None:
         self.tx = tx
         self.queue = queue
         self.number = number
         self.settings = settings
         self.shows = shows
-        #: the job that goes next if those wanted are handed out
+        self.favourite = favourite
+        #: the job that will probably go next if those wanted are handed out
         self.runner_up: str | None = None
         #: whether damaged entries stood in the way of others
         self.obstructed = False
@@ -75,6 +95,10 @@ class Line:
         jobs = (heads.expired, heads.scheduled, heads.work)
         if not any(heads):
             return
+        if self.favourite is not None and self.takes_favourite:
+            jid, _, shown = self.favourite
+            self._found = {jid: found_or_fault(self.tx, jid, shown)}
+            return
         samples = sampler.guarded() if sampler else ()
         self._found, also, beside = yield from load(
             self.tx,
@@ -94,16 +118,36 @@ class Line:
         """As many of each as may be handed out; of the waiting ones those that few others will want."""
         work, number = heads.work, self.number
         if 0 < number < len(work):
-            self.runner_up = work[number][0]
-            work = work[self._passed_over(work) :]
+            choice = self._choice(work)
+            first = self._first(work, choice)
+            self.runner_up = work[self._following(first, choice)][0]
+            work = work[first:]
         return heads._replace(work=work).first(number)
 
-    def _passed_over(self, work: Scored) -> int:
-        """How many of the waiting jobs are left to others, at random; none in a quiet queue."""
+    def _choice(self, work: Scored) -> int:
+        """How many of the waiting jobs there are to choose from: in a quiet queue as many as are wanted."""
         if busyness.spread(self.tx, self.queue) == 1:
-            return 0
-        level = busyness.level(work)
-        return int(self.tx.chance * (level - self.number + 1)) if level > self.number else 0
+            return self.number
+        return max(busyness.level(work), self.number)
+
+    def _first(self, work: Scored, choice: int) -> int:
+        """From which of them on they are taken: the favourite, or else anywhere, as few others will do."""
+        if self.favourite is not None and self.favourite[:2] in work[:choice]:
+            return work.index(self.favourite[:2])
+        return int(self.tx.chance * (choice - self.number + 1))
+
+    def _following(self, first: int, choice: int) -> int:
+        """Which of them goes next: any other."""
+        number = self.number
+        if choice == number:
+            return number
+        chance = self.tx.chance * 4096 % 1.0
+        return (first + number + int(chance * (choice - number))) % choice
+
+    @property
+    def takes_favourite(self) -> bool:
+        """Whether the favourite is all there is to be handed out."""
+        return self.favourite is not None and self._heads == ([], [], [], [self.favourite[:2]])
 
     @property
     def expired(self) -> int:

@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyqless.core import busyness, letting_go, lua, popping_many
 from pyqless.core.candidates import head_reads
 from pyqless.core.chaining import followed
-from pyqless.core.effects import Continue, FollowedBy, Transition
+from pyqless.core.effects import Continue, FollowedBy, Replies, Transition
 from pyqless.core.foreseeing import (
     another_pop,
     completion,
     expects_none,
+    favourite_of,
     note_next,
-    pop_opening,
+    pop_reads,
     pop_settings,
 )
 from pyqless.core.handing_out import allowed, hand_out
-from pyqless.core.line import Line
+from pyqless.core.line import Favourite, Line
 from pyqless.core.models import Job
 from pyqless.core.paging import whole
 from pyqless.core.popping_many import pop_many
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import Transaction, raise_first
 from pyqless.errors import InvalidSetting
 
 __all__ = ["peek", "pop"]
@@ -47,14 +50,13 @@ def pop(
     if count > popping_many.MANY and lua.integer_argument(count) is not None:
         return (yield from pop_many(tx, queue, worker, count))
     busyness.notice(tx, queue)
-    names = pop_settings(queue)
-    reads = head_reads(tx.keys, queue, count, busyness.spread(tx, queue))
-    texts, paused, *replies, owed = yield from tx.read(
-        *pop_opening(tx.keys, queue),
-        free=(*reads, letting_go.look(tx.keys)),
-        last=expects_none(tx, queue),
-    )
-    settings = Settings(names, texts)
+    sampler = Sampler.of(tx, "wait", queue)
+    jid = favourite_of(tx, queue, count)
+    guarded, free = pop_reads(tx, queue, count, jid, sampler)
+    last = jid is not None or expects_none(tx, queue)
+    replies = yield from tx.read(*guarded, free=free, last=last, tolerant=True)
+    texts, paused, *heads, owed = _strictly(replies, len(guarded))
+    settings = Settings(pop_settings(queue), texts)
     expires = tx.now + settings.heartbeat(queue)
     if paused:
         return []
@@ -62,16 +64,17 @@ def pop(
     if number == 0:
         tx.zadd(tx.keys.workers, tx.now, worker)
         return []
-    line = Line(tx, queue, number, settings)
-    sampler = Sampler.of(tx, "wait", queue)
-    yield from line.load(replies, sampler)
+    favourite = None if jid is None else _favourite(jid, replies, len(guarded), sampler)
+    line = Line(tx, queue, number, settings, favourite=favourite)
+    yield from line.load(heads, sampler if jid is None else None)
     tx.zadd(tx.keys.workers, tx.now, worker)
     handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
         return Continue(lambda tx: _pop_again(tx, queue, worker, count))
     hand_out(tx, queue, worker, handed, expires=expires, settings=settings, sampler=sampler)
-    note_next(tx, queue, line.runner_up)
+    was_wrong = jid is not None and not line.takes_favourite
+    note_next(tx, queue, line.runner_up, was_wrong=was_wrong)
     if not handed:
         another_pop(tx, queue, count)
     elif len(handed) == 1:
@@ -79,6 +82,24 @@ def pop(
     jobs = [candidate.view() for candidate in handed]
     rest = sampler.housekeeping()
     return followed(jobs, letting_go.take_up_some if owed else None, rest if jobs else None)
+
+
+#: how many reads the heads of a queue take, and the look at what is owed
+_HEADS: Final = 5
+
+
+def _strictly(replies: Replies, guarded: int) -> Replies:
+    """The replies that every pop wants, of those to ``pop_reads``."""
+    found = replies[:2] + replies[guarded : guarded + _HEADS]
+    raise_first(found)
+    return found
+
+
+def _favourite(jid: str, replies: Replies, guarded: int, sampler: Sampler) -> Favourite | None:
+    """What ``pop_reads`` has found of the favourite, if that waits; the sampler begins with the rest."""
+    score, *shown = sampler.take(replies[2 : guarded - 2] + replies[guarded + _HEADS :])
+    found = replies[guarded - 2 : guarded] + shown
+    return None if score is None else Favourite(jid, score, found)
 
 
 def _pop_again(

@@ -264,15 +264,11 @@ class Transaction:
         return staged
 
     def _image(self, read: Command, reply: Any) -> Image:
-        key = read[1]
-        image = self._images.get(key)
-        if image is None:
-            image = self._images[key] = image_of(read[0], reply)
-            for write in self._staged.get(key, ()):
-                _apply(image, write)
-            return image
-        known: Image = self._answer(read)
-        return known
+        """Make an image of a key that has none, with what is staged."""
+        image = self._images[read[1]] = image_of(read[0], reply)
+        for write in self._staged.get(read[1], ()):
+            _apply(image, write)
+        return image
 
     def _answer(self, read: Command) -> Any:
         """Answer from the image of a key."""

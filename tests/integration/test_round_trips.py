@@ -190,7 +190,7 @@ WARM: Final = [
     Warm("pop 5 q w 1", 3, ("new 4 q M",), ()),
     Warm("pop 5 q w 1", 1, ("pop 3 q w 1", "new 4 q M"), ()),
     Warm("pop 5 q w 1", 1, (POPPED, "new 4 q M")),
-    Warm("pop 5 q w 1", 3, (POPPED,)),
+    Warm("pop 5 q w 1", 2, (POPPED,)),
     Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J)),
     Warm("pop 5 q w 1", 1, (POPPED, COMPLETED_J + " next other")),
     Warm("pop 5 q w 1", 2, (POPPED, COMPLETED_J), PUT),

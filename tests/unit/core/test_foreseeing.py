@@ -114,7 +114,7 @@ def test_behind_a_completion_the_next_pop_is_foreseen(store: Store, rest: str, w
     foreseen = ahead(store)
     assert foreseen.topic == "pop:q"
     assert store.call(words) == ["K"]
-    assert len(store.batches) == 2
+    assert len(store.batches) == 1
     assert all(answers(foreseen, batch) for batch in store.batches)
 
 

@@ -189,7 +189,7 @@ def test_a_delayed_job_is_not_guessed_to_go_next(bench: Bench) -> None:
         "fail 5 J A g message",
         "retry 5 J q A",
         "put 5 me q J klass {} 0",
-        "pop 5 q A 1",
+        "pop 5 other A 1",
         "cancel 5 J",
     ],
 )
