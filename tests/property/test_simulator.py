@@ -101,6 +101,23 @@ def test_chains_break_at_any_link(monkeypatch: pytest.MonkeyPatch) -> None:
     assert links.keys() >= {"pop", "cancel", "complete", "turn"}
 
 
+def test_a_completed_job_that_is_put_again_in_the_middle_of_a_turn_stays() -> None:
+    """Its hash may read as before, and only its place tells that it is completed no more."""
+    scenario = Scenario(
+        clients=4,
+        calls=12,
+        weights={"turn": 6, "put": 6, "pop q ME 1": 2},
+        given=(
+            ("config.set", "grace-period", "0"),
+            ("config.set", "heartbeat", "8"),
+            ("config.set", "jobs-history-count", "1"),
+        ),
+    )
+    for seed in range(120):
+        run = simulate(seed, scenario)
+        assert not run.faults, run
+
+
 def attempts_of(run: Run) -> list[Attempt]:
     return [attempt for call in run.history.calls for attempt in call.attempts]
 

@@ -153,12 +153,11 @@ class _Attempt:
     def _seen(self) -> list[tuple[Command, Any]]:
         """What was read of guarded keys."""
         guarded = set(self._guards)
-        return [
-            (read, reply)
-            for reads, replies in self._log
-            for read, reply in zip(reads, replies, strict=True)
-            if read[1] in guarded
-        ]
+        return [entry for entry in self._entries() if entry[0][1] in guarded]
+
+    def _entries(self) -> list[tuple[Command, Any]]:
+        """All that was read."""
+        return [entry for reads, replies in self._log for entry in zip(reads, replies, strict=True)]
 
     def run(self, transition: Factory[Any]) -> Steps[Any]:
         """
@@ -283,11 +282,17 @@ class _Attempt:
         """
         Read on behind a batch that was announced as the last one.
 
-        DISCARD drops the guards, so they are set anew, and what they guard must read as before.
+        DISCARD drops the guards, so they are set anew, and what they guard must read as before. So must the places of
+        jobs: a job may have moved by a write that left all that was read of its hash as it was.
         """
         self._storage.metrics.reopenings += 1
         lane = self._lane
-        seen = self._seen
+        guarded = set(self._guards)
+        seen = [
+            (read, reply)
+            for read, reply in self._entries()
+            if read[1] in guarded or read[0] == "ZSCORE"
+        ]
         again = tuple(read for read, _ in seen)
         control = (*lane.leave(), ("WATCH", *self._guards, *batch.guards))
         raw = yield from self._exchange(control, again, batch)
