@@ -284,16 +284,6 @@ RACES = [
         right={job("J"): {"expires": "1005"}},
         broken={job("J"): {"expires": "65"}},
     ),
-    Race(
-        "an empty answer, although there was a job at every moment",
-        "pop 5 q w 1",
-        given=["put 1 me q J klass {} 5"],
-        after=2,
-        meanwhile=["put 5 me q K klass {} 0"],
-        guard="ql:q:q-work",
-        right={"reply": ["K"]},
-        broken={"reply": []},
-    ),
     # -- those who hold a lock --------------------------------------------------------------------
     Race(
         "a lock expires and is handed on before complete",

@@ -101,6 +101,7 @@ def test_a_child_that_is_stopped_past_its_lock_loses_the_job(
     until(lambda: len(forking.marks("ended")) == 1, "another child does it")
     assert forking.marks("ended")[0].pid != first.pid
     until(lambda: not is_alive(first.pid), "the one that has lost is killed")
+    until(lambda: state(client, "J") == "complete")
     assert client.jobs["J"].history[-1]["what"] == "done"
     assert [entry["what"] for entry in client.jobs["J"].history].count("done") == 1
 
