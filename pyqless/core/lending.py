@@ -40,7 +40,8 @@ def only_lends(tx: Transaction) -> bool:
         if lent and key.startswith(places) and key.endswith(_PLACES):
             continue
         return False
-    return all(_may_run_again(tx.changed.get(job)) for job in jobs)
+    changed = tx.changed
+    return all(_may_run_again(changed.get(job)) for job in jobs)
 
 
 def _may_run_again(fields: object) -> bool:

@@ -46,7 +46,7 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
 
     def begin(tx: Transaction) -> Transition[T]:
         setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
-        if tx.knows(setting):
+        if tx.known(setting) is not None:
             yield from _require_room_in_batch(tx, limit, queue)
             return (yield from transition(tx))
         steps = transition(tx)
@@ -66,9 +66,16 @@ def _require_room_in_batch(tx: Transaction, limit: float, queue: str) -> Transit
     """As for a single call, but those before it in the transaction count."""
     (texts,) = yield from tx.read(free=(Settings.read(tx.keys, (setting_of(queue),)),))
     allowed = _allowed(limit, queue, texts)
-    if math.isfinite(allowed):
+    if math.isfinite(allowed) and not _has_room_for_all(tx, queue, allowed):
         (waiting,) = yield from tx.read(free=(("ZCARD", tx.keys.work(queue)),))
         _require_room(queue, waiting, allowed)
+
+
+def _has_room_for_all(tx: Transaction, queue: str, limit: float) -> bool:
+    """Whether there is room even if each write to the queue lets one more wait; to know it exactly takes trips."""
+    work = tx.keys.work(queue)
+    waiting = tx.known(("ZCARD", work))
+    return isinstance(waiting, int) and waiting + len(tx.staged(work)) < limit
 
 
 def _allowed(limit: float, queue: str, texts: list[str | None]) -> float:

@@ -55,7 +55,9 @@ def pop(
     guarded, free = pop_reads(tx, queue, count, jid, sampler)
     last = jid is not None or expects_none(tx, queue)
     replies = yield from tx.read(*guarded, free=free, last=last, tolerant=True)
-    texts, paused, *heads, owed = _strictly(replies, len(guarded))
+    texts, paused, *known = replies[: len(guarded)]
+    *heads, owed = replies[len(guarded) : len(guarded) + _HEADS]
+    raise_first([texts, paused, *heads, owed])
     settings = Settings(pop_settings(queue), texts)
     expires = tx.now + settings.heartbeat(queue)
     if paused:
@@ -64,7 +66,8 @@ def pop(
     if number == 0:
         tx.zadd(tx.keys.workers, tx.now, worker)
         return []
-    favourite = None if jid is None else _favourite(jid, replies, len(guarded), sampler)
+    known += replies[len(guarded) + _HEADS :]
+    favourite = None if jid is None else _favourite(jid, sampler.take(known))
     line = Line(tx, queue, number, settings, favourite=favourite)
     yield from line.load(heads, sampler if jid is None else None)
     tx.zadd(tx.keys.workers, tx.now, worker)
@@ -88,18 +91,10 @@ def pop(
 _HEADS: Final = 5
 
 
-def _strictly(replies: Replies, guarded: int) -> Replies:
-    """The replies that every pop wants, of those to ``pop_reads``."""
-    found = replies[:2] + replies[guarded : guarded + _HEADS]
-    raise_first(found)
-    return found
-
-
-def _favourite(jid: str, replies: Replies, guarded: int, sampler: Sampler) -> Favourite | None:
-    """What ``pop_reads`` has found of the favourite, if that waits; the sampler begins with the rest."""
-    score, *shown = sampler.take(replies[2 : guarded - 2] + replies[guarded + _HEADS :])
-    found = replies[guarded - 2 : guarded] + shown
-    return None if score is None else Favourite(jid, score, found)
+def _favourite(jid: str, known: Replies) -> Favourite | None:
+    """What ``pop_reads`` has found of the favourite, if that waits."""
+    fields, entries, score, *shown = known
+    return None if score is None else Favourite(jid, score, [fields, entries, *shown])
 
 
 def _pop_again(

@@ -184,9 +184,13 @@ class Transaction:
         self._known = dict(zip(reads, replies, strict=True))
         self._guarded = {read[1] for read in guarded}
 
-    def knows(self, read: Command) -> bool:
-        """Whether something was read at the beginning, for several transitions."""
-        return read in self._known
+    def known(self, read: Command, default: Any = None) -> Any:
+        """What was read at the beginning, for several transitions; the default if that was not read."""
+        return self._known.get(read, default)
+
+    def staged(self, key: str) -> Sequence[Command]:
+        """The writes to a key so far."""
+        return self._staged_by_key().get(key, ())
 
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool

@@ -137,7 +137,13 @@ class Storage(Described, ABC):
 
     @abstractmethod
     def subscribe(self, *channels: str) -> Subscription:
-        """Listen to channels; in a name, ``*`` stands for any text and ``?`` for any character."""
+        """
+        Listen to channels.
+
+        Args:
+            channels: patterns, in which ``*`` stands for any text and ``?`` for any character; a character in brackets
+                stands for itself, see ``channels.literal``.
+        """
 
     @abstractmethod
     def dump(self) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,9 @@ from pyqless.worker.attempts import Attempt, Progress
 __all__ = ["AwaitableJob", "BlockingJob", "JobContext", "JobLogger"]
 
 #: what ends a run
-_SETTLING: Final = frozenset({"cancel", "complete", "fail", "move", "requeue", "retry", "timeout"})
+_SETTLING: Final = frozenset(
+    {"cancel", "complete", "complete_and_pop", "fail", "move", "requeue", "retry", "timeout"}
+)
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):

@@ -92,7 +92,10 @@ class Store:
 
     def tags(self, jid: str) -> list[str | float]:
         """The tags that a job bears."""
-        tags = json.loads(self.jobs[jid].get("tags", "[]"))
+        try:
+            tags = json.loads(self.jobs[jid].get("tags", "[]"))
+        except ValueError:  # a rule has damaged them
+            return []
         return tags if isinstance(tags, list) else []
 
     def failure(self, jid: str) -> str:

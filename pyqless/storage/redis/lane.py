@@ -209,11 +209,12 @@ class Lane:
             ahead = None  # what waits for the replicas must not stand behind MULTI
         if ahead is not None and ahead.reads and not self.trust.allows(ahead.topic):
             ahead = None
-        guards = ahead.guards if ahead is not None else []
-        # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
-        behind = (
-            (("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",)) if ahead is not None else ()
-        )
+        guards: list[str] = []
+        behind: tuple[Command, ...] = ()
+        if ahead is not None:
+            guards = ahead.guards
+            # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
+            behind = (("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",))
         outcome = yield from self.execute((*writes, *fence), behind=behind)
         if outcome.kind is Kind.COMMITTED:
             self._committed, self._has_written = self._sent, True
@@ -276,7 +277,7 @@ class Lane:
             return
         self.state, self._opened_at = State.QUEUEING, self.policy.monotonic()
         if ahead.reads:
-            self._foresight = Foresight(ahead, guards, [*replies[1:-1]])
+            self._foresight = Foresight(ahead, guards, list(replies[1:-1]))
 
     def is_open(self) -> bool:
         """Whether a commit without further guards can be sent at once."""

@@ -63,6 +63,7 @@ class _Track:
             raise
 
     def _perform(self, step: Step) -> Any:
+        # the step of every call; to match it as the others are would take longer than to ask for its type
         if type(step) is Exchange:
             return cast("Wire", self._wire).exchange(step.commands)
         match step:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Final, Protocol
 
 from pyqless.core.effects import Factory
@@ -73,6 +74,8 @@ class Client:
         self.name = name
         #: the jobs that it was given, each with its queue
         self.held: dict[str, str] = {}
+        #: each once, for what is to be told apart; a clock that jumps back gives a moment twice
+        self.numbers = count()
         self._world = world
         self._scheduler = world.scheduler
         self._words = words

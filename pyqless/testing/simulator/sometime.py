@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,7 +17,7 @@ __all__ = ["Sometime", "agree", "obligations"]
 
 
 @dataclass(eq=False)
-class Sometime:
+class Sometime(ABC):
     """What must be true between two events of a history, by their numbers."""
 
     first: int
@@ -24,9 +25,9 @@ class Sometime:
     text: str
     call: Call
 
+    @abstractmethod
     def holds(self, model: Model) -> bool:
         """Whether it is true now."""
-        raise NotImplementedError
 
 
 def obligations(history: History) -> Iterator[Sometime]:

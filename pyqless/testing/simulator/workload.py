@@ -116,7 +116,7 @@ def _fixed(*choices: Words) -> Draw:
 
 def _put_new(chance: random.Random, client: Client) -> Words:
     """A put under a jid that nobody else has."""
-    jid = f"{client.name}.{client.clock()}"
+    jid = f"{client.name}.{next(client.numbers)}"
     return "put new", client.name, chance.choice(_QUEUES), jid
 
 

@@ -17,6 +17,7 @@ from pyqless.core.limits import setting_of, within
 from pyqless.core.putting import JobSpec, put, put_new
 from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidSetting, QueueFull, StoreCorrupted
+from tests.unit.core.remembering import Store
 
 SPEC = JobSpec("klass", "{}")
 
@@ -136,3 +137,34 @@ def test_the_setting_counts_for_each_of_a_batch(core: Target) -> None:
 
 def test_a_batch_without_a_limit_is_not_held_up(core: Target) -> None:
     assert batch(core, "a", "b", "c") == ["a", "b", "c"]
+
+
+def trips(store: Store, limit: float, *jids: str) -> int:
+    """How many batches of reads it takes to put jobs, all of which come in."""
+    calls = [
+        within(limit, "q", partial(put, worker="w", queue="q", jid=jid, spec=SPEC)) for jid in jids
+    ]
+    assert store.run(together(calls, size=100), 100) == list(jids)
+    return len(store.batches)
+
+
+def test_a_batch_that_has_room_in_any_case_takes_no_further_trip() -> None:
+    store = Store()
+    assert trips(store, math.inf, "a", "b", "c") == 1
+    assert trips(store, 9, "d", "e", "f") == 1
+    assert store.call("length 100 q") == 6
+
+
+def test_jobs_that_wait_already_take_no_room_of_a_batch() -> None:
+    store = Store()
+    trips(store, math.inf, "a", "b", "c")
+    assert trips(store, 4, "a", "b", "c", "d") > 1
+    assert store.call("length 100 q") == 4
+
+
+def test_a_damaged_queue_is_told_of_in_a_batch_with_a_limit() -> None:
+    store = Store()
+    store.keyspace.write(("HSET", Keys().work("q"), "a", "1"))
+    call = within(9, "q", partial(put, worker="w", queue="q", jid="a", spec=SPEC))
+    (outcome,) = store.run(together([call], size=100), 100)
+    assert isinstance(outcome, StoreCorrupted)

@@ -367,7 +367,11 @@ def test_what_was_read_at_the_beginning_is_known(tx: Transaction, keyspace: Keys
     guarded, free = ("HGETALL", "h"), ("ZCARD", "z")
     _, (batch,) = drive(nothing(tx.preload(guarded, free=[free])), keyspace)
     assert batch == Batch((guarded, free), 1, last=True)
-    assert [tx.knows(read) for read in (guarded, free, ("SCARD", "s"))] == [True, True, False]
+    assert [tx.known(read, "?") for read in (guarded, free, ("SCARD", "s"))] == [
+        {"a": "1", "b": "2"},
+        3,
+        "?",
+    ]
     assert drive(tx.read(guarded, free=[free]), keyspace) == ([{"a": "1", "b": "2"}, 3], [])
 
 
@@ -391,11 +395,17 @@ def nothing(preloading: Generator[Batch, Replies, None]) -> Generator[Batch, Rep
 @given(
     kept=st.lists(ANY_WRITE, max_size=6),
     undone=st.lists(ANY_WRITE, max_size=6),
+    later=st.lists(ANY_WRITE, max_size=3),
     reads=st.lists(st.sampled_from(READS), min_size=1, max_size=4),
     known=st.booleans(),
 )
 def test_what_is_taken_back_was_never_there(
-    kept: list[Command], undone: list[Command], reads: list[Command], *, known: bool
+    kept: list[Command],
+    undone: list[Command],
+    later: list[Command],
+    reads: list[Command],
+    *,
+    known: bool,
 ) -> None:
     keyspace, tx = filled(), Transaction(100.0, Keys())
     if known:
@@ -409,6 +419,8 @@ def test_what_is_taken_back_was_never_there(
     committed = filled()
     apply(committed, kept)
     assert tx.writes == kept
+    stage(tx, later)
+    apply(committed, later)
     assert read(tx, keyspace, *reads) == [committed.read(command) for command in reads]
     by_images = filled()
     apply(by_images, tx.blind)

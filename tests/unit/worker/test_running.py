@@ -98,12 +98,13 @@ def test_data_that_cannot_be_stored_fails_the_job_and_stays_as_it_was(
     [
         (lambda job: job.complete(), "complete"),
         (lambda job: job.complete("next"), "waiting"),
+        (lambda job: job.complete_and_pop(), "complete"),
         (lambda job: job.fail("group", "message"), "failed"),
         (lambda job: job.retry(), "waiting"),
         (lambda job: job.requeue("next"), "waiting"),
         (lambda job: job.timeout(), "stalled"),
     ],
-    ids=["complete", "advance", "fail", "retry", "requeue", "timeout"],
+    ids=["complete", "advance", "turn", "fail", "retry", "requeue", "timeout"],
 )
 @pytest.mark.parametrize("compat", [False, True])
 def test_a_job_that_ends_its_run_itself_is_left_alone(
