@@ -28,6 +28,9 @@ Job: TypeAlias = JobView[Any]
 _MANY: Final = 100
 _FEWER: Final = 64
 
+#: the options of a job of which nothing is said
+_UNSAID: Final[dict[str, Any]] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
+
 
 class Batch(NamedTuple):
     """Calls that are checked and ready to be carried out."""
@@ -49,9 +52,8 @@ def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
         item = NewJob(*item)
     if not isinstance(item, NewJob):
         checks.refuse(name, item, "must be a NewJob, or a pair of klass and data")
-    options: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
     with _naming(name):
-        return enqueueing.put(queue, item.klass, item.data, **(options | item.options)).transition
+        return enqueueing.put(queue, item.klass, item.data, **(_UNSAID | item.options)).transition
 
 
 def complete(
