@@ -59,8 +59,8 @@ def names(packet: Packet) -> list[str]:
 
 
 def writes(packet: Packet) -> list[str]:
-    """Those of them that change something."""
-    return [name for name in names(packet) if name in WRITING]
+    """Those of them that change something; a connection's fence is nothing to others."""
+    return [name for name, *words in packet if name in WRITING and ":py:fence:" not in words[0]]
 
 
 def is_safe(packet: Packet) -> bool:

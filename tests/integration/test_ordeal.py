@@ -145,7 +145,7 @@ def _only_looks(self: Lane, *commands: Command) -> Steps[list[Any]]:
     """Read the fence without writing to it first, so that an EXEC that is still on its way can succeed."""
     if commands[0][:2] == ("HINCRBY", self.fence):
         look = ("HGET", self.fence, "epoch")
-        commands = (look, commands[1], look)
+        commands = (look, *commands[1:-1], look)
     return (yield from _exchange(self, *commands))
 
 

@@ -337,7 +337,7 @@ def test_a_parked_exec_lands_right_behind_the_recovery(
 def test_the_first_commit_of_a_connection(
     proxy: tuple[Proxy, str], storage_class: Open, lost: Direction, trips: int
 ) -> None:
-    """There is no fence yet."""
+    """Its fence is as old as the transaction."""
     gate, url = proxy
     with storage_class(url) as storage:
         run(storage, "length 0 q")
@@ -377,16 +377,20 @@ def end_of_commit(data: bytes) -> int:
     return data.index(EXEC) + len(EXEC)
 
 
+@pytest.mark.parametrize("opener", [warm, RedisStorage], ids=["warm", "fresh"])
 def test_a_fence_that_is_gone(
-    one_redis_server: Server, proxy: tuple[Proxy, str], storage_class: Open
+    one_redis_server: Server,
+    proxy: tuple[Proxy, str],
+    opener: Callable[[str], AbstractContextManager[Storage]],
 ) -> None:
+    """Before the first commit of a connection, or a later one."""
     gate, url = proxy
 
     def flush(_: bytes) -> Fault:
         one_redis_server.flush()
         return Fault("cut", "request", 0)
 
-    with warm(url, storage_class) as storage:
+    with opener(url) as storage:
         gate.choose = at_commit("request", flush)
         with pytest.raises(OutcomeUnknown, match="its fence is gone") as caught:
             run(storage, PUT)

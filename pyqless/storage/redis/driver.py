@@ -275,7 +275,7 @@ class _Attempt:
         lane = self._lane
         fresh = not self._guards
         keys = (*((lane.fence,) if fresh else ()), *batch.guards)
-        control = (*(lane.leave() if fresh else ()), *((("WATCH", *keys),) if keys else ()))
+        control = (*(lane.enter() if fresh else ()), *((("WATCH", *keys),) if keys else ()))
         return (yield from self._exchange(control, (), batch))
 
     def _read_again(self, batch: Batch) -> Steps[Replies]:
@@ -330,7 +330,7 @@ class _Attempt:
             # what one batch of guarded reads saw needs no confirmation, a snapshot even less
             return
         if lane.state is not State.QUEUEING or not (self._guards or lane.is_open()):
-            guard = () if self._guards else (*lane.leave(), ("WATCH", lane.fence))
+            guard = () if self._guards else (*lane.enter(), ("WATCH", lane.fence))
             control: tuple[Command, ...] = (*guard, ("MULTI",))
             replies = yield from lane.exchange(*control)
             lane.state = State.QUEUEING

@@ -35,6 +35,9 @@ FENCE_LIFE = 86400
 #: seconds after which the next transaction puts off its fence's expiry
 _EXTEND_AFTER = 3600.0
 
+#: what keeps a fence; EXPIRE tells whether it is there
+_KEEPING = frozenset(("HSET", "EXPIRE"))
+
 #: seconds after which the store is asked anew for its memory
 _ROOM_VALID = 1.0
 
@@ -88,11 +91,12 @@ class Lane:
         self.room = 1.0
         self._asked_at = -math.inf
         self._metrics = metrics
-        #: the number of the last transaction that was sent, and of the last one known to be committed
+        #: the number of the last transaction that was sent
         self._sent = 0
-        self._committed = 0
+        #: how often the fence was to be made: one that has another number is not the one that was made last
+        self._births = 0
         #: when to put off the fence's expiry, on the policy's clock
-        self._extend_at = policy.monotonic()
+        self._extend_at = -math.inf
         #: a commit has succeeded on this connection
         self._has_written = False
         #: when a commit was opened ahead, on the policy's clock, and what was read with that
@@ -126,7 +130,7 @@ class Lane:
 
     def close(self) -> Steps[None]:
         """Close the connection, and with it whatever state the server has it in."""
-        self.state, self._foresight = State.CLOSED, None
+        self.state, self._foresight, self._extend_at = State.CLOSED, None, -math.inf
         yield Close()
 
     def leave(self) -> tuple[Command, ...]:
@@ -134,6 +138,19 @@ class Lane:
         if self.state is State.QUEUEING:
             return (("DISCARD",),)
         return (("UNWATCH",),) if self.state is State.WATCHING else ()
+
+    def enter(self) -> tuple[Command, ...]:
+        """
+        The commands that go before the first guard of a transaction.
+
+        The fence must be there before the first commit whose outcome it may have to tell: only so does one that is
+        missing say that it was lost, and not that there was no commit.
+        """
+        if self.policy.monotonic() < self._extend_at:
+            return self.leave()
+        self._births += 1
+        birth = ("HSET", self.fence, "birth", str(self._births))
+        return (*self.leave(), birth, ("EXPIRE", self.fence, FENCE_LIFE))
 
     def require_ok(self, commands: tuple[Command, ...], replies: list[Any]) -> Steps[None]:
         """
@@ -143,7 +160,11 @@ class Lane:
             StorageError: it has not; the connection is closed, and no write has been sent.
         """
         for command, reply in zip(commands, replies, strict=True):
-            if reply != "OK":
+            if command[0] in _KEEPING:
+                # where this is refused, the commit says why, if there is one
+                if command[0] == "EXPIRE" and reply == 1:
+                    self._extend_at = self.policy.monotonic() + _EXTEND_AFTER
+            elif reply != "OK":
                 yield from self.close()
                 if isinstance(reply, ServerError):
                     raise fault_of(reply, command[0])
@@ -217,7 +238,7 @@ class Lane:
             behind = (("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",))
         outcome = yield from self.execute((*writes, *fence), behind=behind)
         if outcome.kind is Kind.COMMITTED:
-            self._committed, self._has_written = self._sent, True
+            self._has_written = True
             if len(fence) > 1:
                 self._extend_at = now + _EXTEND_AFTER
         if ahead is not None and self.state is State.IDLE:
@@ -308,20 +329,21 @@ class Lane:
         while seconds is not None:
             try:
                 # the write comes first: what is read behind it is final. Sent twice, it does no harm
-                bumped, number, _ = yield from self.exchange(
+                bumped, number, birth, _ = yield from self.exchange(
                     ("HINCRBY", self.fence, "epoch", 1),
                     ("HGET", self.fence, "seq"),
+                    ("HGET", self.fence, "birth"),
                     ("EXPIRE", self.fence, FENCE_LIFE),
                 )
             except (LinkLost, StorageError) as error:
                 reason = error
             else:
                 if number == str(self._sent):
-                    self._committed = self._sent
                     return True
-                refused = next((r for r in (bumped, number) if isinstance(r, ServerError)), None)
+                answers = (bumped, number, birth)
+                refused = next((it for it in answers if isinstance(it, ServerError)), None)
                 if refused is None:
-                    self._require_fence(number)
+                    self._require_fence(number, birth)
                     return False
                 reason = refused
                 yield from self.close()
@@ -334,8 +356,8 @@ class Lane:
             argument=self.fence,
         )
 
-    def _require_fence(self, number: str | None) -> None:
-        if number is None and self._committed:
+    def _require_fence(self, number: str | None, birth: str | None) -> None:
+        if number is None and birth != str(self._births):
             raise OutcomeUnknown(
                 "the connection broke during a commit, and its fence is gone:"
                 " the store was flushed, evicts keys, or failed over;"

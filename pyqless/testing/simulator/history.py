@@ -111,11 +111,6 @@ class Call:
         return self.end is not None and isinstance(self.error, NotReplicated | None)
 
     @property
-    def has_written(self) -> bool:
-        """Whether the client was told of a commit."""
-        return self.is_done and any(attempt.commits for attempt in self.attempts)
-
-    @property
     def result(self) -> Any:
         """What it came to, if it is done."""
         return self.error.result if isinstance(self.error, NotReplicated) else self.value

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import count
 from typing import NamedTuple
 
-from pyqless.core.keys import Keys
 from pyqless.testing.simulator.checks import faults_of
 from pyqless.testing.simulator.clients import START, Client
 from pyqless.testing.simulator.history import History
@@ -133,18 +132,9 @@ class _World:
         self._down_until = self.scheduler.now + self.scheduler.about(1.0)
 
     def _lose_key(self) -> None:
-        """
-        Half the time a fence, for there the answer is to be another than for the rest.
-
-        But not that of a client which has not been told of a commit: it cannot know that there is one.
-        """
+        """Half the time a fence, for there the answer is to be another than for the rest."""
         chance, is_fence = self.scheduler.chance, self.scheduler.happens(0.5)
-        told = {Keys().fence(call.client) for call in self.history.calls if call.has_written}
-        names = [
-            key
-            for key in self.server.keyspace.data
-            if (key in told if is_fence else ":py:fence:" not in key)
-        ]
+        names = [key for key in self.server.keyspace.data if (":py:fence:" in key) is is_fence]
         if not names:
             return
         key, way = chance.choice(names), chance.choice(("evicted", "expires", "renamed"))

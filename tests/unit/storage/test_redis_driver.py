@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from pyqless.core.effects import Command, Continue, Factory, FollowedBy, Transition
+from pyqless.core.effects import Ahead, Command, Continue, Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import (
     ConflictError,
@@ -147,9 +147,9 @@ def test_reading_on(bench: Bench) -> None:
     bench.others_set("b", "n", "2")
     assert bench.run(reading_on(("HGET", "b", "n"))) == ([None], ["2"])
     assert bench.sent() == [
-        ["WATCH", "HGET", "MULTI"],
+        ["HSET", "EXPIRE", "WATCH", "HGET", "MULTI"],
         ["DISCARD", "WATCH", "HGET", "HGET", "MULTI"],
-        ["HSET", "HSET", "EXPIRE", "EXEC"],
+        ["HSET", "HSET", "EXEC"],
     ]
     assert bench.storage.metrics.reopenings == 1
     _, watch, again, *_ = bench.server.packets[1]
@@ -219,7 +219,7 @@ def test_several_batches_that_write_nothing_end_with_a_commit(bench: Bench) -> N
 
 def test_one_batch_that_writes_nothing_needs_none(bench: Bench) -> None:
     bench.run(opening)
-    assert bench.sent() == [["WATCH", "HGET", "MULTI"]]
+    assert bench.sent() == [["HSET", "EXPIRE", "WATCH", "HGET", "MULTI"]]
 
 
 def test_a_view_of_one_read_is_one_command(bench: Bench) -> None:
@@ -329,7 +329,7 @@ def test_what_the_old_connection_was_in_is_not_left_on_the_new_one(bench: Bench)
     bench.run(count)
     bench.server.meddle = once("EXEC", lose)
     bench.run(count)
-    assert [names[0] for names in bench.sent()] == ["WATCH", "HSET", "WATCH", "HSET", "HINCRBY"]
+    assert [names[-1] for names in bench.sent()] == ["MULTI", "EXEC", "MULTI", "EXEC", "EXPIRE"]
     assert bench.run(count) == 3
 
 
@@ -382,7 +382,7 @@ def test_a_recovery_that_is_interrupted_goes_on(bench: Bench) -> None:
 
     bench.server.meddle = interrupt
     assert bench.run(count) == 1
-    assert bench.sent()[2:] == [["HINCRBY", "HGET", "EXPIRE"]] * 3
+    assert bench.sent()[2:] == [["HINCRBY", "HGET", "HGET", "EXPIRE"]] * 3
     assert bench.storage.metrics.recoveries == 1
 
 
@@ -424,7 +424,7 @@ def test_a_refused_recovery_is_tried_on_another_connection(bench: Bench) -> None
         if packet[-1][0] == "EXEC":
             raise LinkLost("lost", sent=True)
         if packet[0][0] == "HINCRBY" and bench.server.connection < 4:
-            return [ServerError("READONLY no"), None, 0]
+            return [ServerError("READONLY no"), None, None, 0]
         return replies
 
     bench.server.meddle = refuse
@@ -432,41 +432,99 @@ def test_a_refused_recovery_is_tried_on_another_connection(bench: Bench) -> None
     assert bench.server.connection == 4
 
 
-def test_a_fence_that_a_recovery_has_seen_must_not_be_gone_later(bench: Bench) -> None:
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_fence_that_is_gone_tells_nothing_of_any_commit(bench: Bench, before: int) -> None:
+    for _ in range(before):
+        bench.run(count)
+
     def lose_and_flush(packet: Packet, replies: list[Any]) -> list[Any]:
         if packet[-1][0] == "EXEC":
-            if bench.storage.metrics.recoveries:
-                bench.server.keyspace.flush()
+            bench.server.keyspace.flush()
             raise LinkLost("lost", sent=True)
         return replies
 
     bench.server.meddle = lose_and_flush
-    assert bench.run(count) == 1
     with pytest.raises(OutcomeUnknown, match="its fence is gone"):
         bench.run(count)
+
+
+def test_a_birth_that_lands_late_does_not_make_up_for_a_fence_that_is_gone(bench: Bench) -> None:
+    late: list[Command] = []
+
+    def lose(packet: Packet, replies: list[Any]) -> list[Any]:
+        if not late:
+            late.append(packet[0])
+            raise LinkLost("lost", sent=True)
+        if packet[-1][0] == "EXEC":
+            bench.server.keyspace.flush()
+            bench.server.keyspace.write(late[0])
+            raise LinkLost("lost", sent=True)
+        return replies
+
+    bench.server.meddle = lose
+    with pytest.raises(OutcomeUnknown, match="its fence is gone"):
+        bench.run(count)
+    assert late == [("HSET", bench.lane.fence, "birth", "1")]
+
+
+def test_a_first_commit_that_did_not_take_place_is_tried_again(bench: Bench) -> None:
+    """The fence was there before it."""
+
+    def cut(command: Command) -> None:
+        if command == ("EXEC",):
+            bench.server.before = lambda _: None
+            raise LinkLost("lost", sent=True)
+
+    bench.server.before = cut
+    assert bench.run(count) == 1
+    assert (bench.storage.metrics.recoveries, bench.storage.metrics.attempts) == (1, 2)
 
 
 # -- the fence --------------------------------------------------------------------------------------
 
 
-def test_a_fence_expires_a_day_after_its_last_use(bench: Bench) -> None:
-    """Which is put off once an hour."""
-    expiries = []
+def expiries_of(bench: Bench) -> list[Command]:
+    return [each for packet in bench.server.packets for each in packet if each[0] == "EXPIRE"]
+
+
+@pytest.mark.parametrize("transition", [count, opening])
+def test_a_fence_expires_a_day_after_its_last_use(bench: Bench, transition: Factory[Any]) -> None:
+    """Which is put off once an hour, also where nothing is written."""
     for bench.time in (0.0, 1.0, 3599.0, 3600.0, 7000.0, 7201.0):
-        bench.server.packets.clear()
+        bench.run(transition)
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+
+
+def test_the_expiry_is_put_off_where_each_commit_opens_the_next(bench: Bench) -> None:
+    def reading_ahead(tx: Transaction) -> Transition[str]:
+        tx.ahead = Ahead("topic")
+        return (yield from blind(tx))
+
+    for bench.time in range(0, 7202, 30):
+        bench.run(reading_ahead)
+    assert sum(names[0] == "HSET" and "MULTI" not in names for names in bench.sent()) == 0
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+
+
+def test_a_fence_that_was_not_made_is_made_with_the_next_connection(bench: Bench) -> None:
+    bench.server.is_reachable = False
+    with pytest.raises(StoreUnavailable):
         bench.run(count)
-        expiries += [command for command in bench.server.packets[-1] if command[0] == "EXPIRE"]
-    assert expiries == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+    bench.server.is_reachable = True
+    bench.run(opening)
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)]
 
 
-def test_an_expiry_that_met_a_conflict_is_put_off_again(bench: Bench) -> None:
-    def interfere(replies: list[Any]) -> list[Any]:
-        bench.others_set("a", "n", "5")
-        return replies
+def test_views_make_no_fence(bench: Bench) -> None:
+    bench.run(view(("HLEN", "a"), ("HLEN", "b")))
+    assert bench.server.keyspace.dump() == {}
 
-    bench.server.meddle = once("HGET", interfere)
-    bench.run(count)
-    assert [names[-2] for names in bench.sent() if names[-1] == "EXEC"] == ["EXPIRE", "EXPIRE"]
+
+def test_a_fence_that_cannot_be_made_is_no_reason_to_give_up(bench: Bench) -> None:
+    """Whoever refuses it refuses the commit, too; and of what writes nothing there is none."""
+    bench.server.forbidden = {"HSET"}
+    bench.run(opening)
+    assert bench.storage.metrics.attempts == 1
 
 
 def test_each_lane_has_a_fence_of_its_own(bench: Bench) -> None:
