@@ -413,6 +413,48 @@ def test_a_store_that_cannot_be_asked(proxy: tuple[Proxy, str], storage_class: O
         assert run(storage, PUT) == "J"
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "state"),
+    [
+        ("get 4 J", "complete"),
+        ("priority 4 J 0", "running"),
+        ("heartbeat 4 J w", "running"),
+        ("complete 4 J w q {}", "complete"),
+    ],
+    ids=["a look", "another write to the job", "a heartbeat", "the same call"],
+)
+def test_what_is_on_its_way_when_the_outcome_is_unknown(
+    one_redis_url: str,
+    proxy: tuple[Proxy, str],
+    storage_class: Open,
+    meanwhile: str,
+    state: str,
+) -> None:
+    """Whoever writes to the job voids it, and then a look is final; a look before that comes too early."""
+    gate, url = proxy
+    park = at_commit("request", lambda data: Fault("park", "request", end_of_commit(data) - 1))
+
+    def choose(direction: Direction, data: bytes) -> Fault | None:
+        asks = direction == "request" and b"epoch" in data
+        return Fault("cut", "request", 0) if asks else park(direction, data)
+
+    with (
+        open_storage(one_redis_url) as others,
+        storage_class(url, policy=Policy(deadline=0.2)) as storage,
+    ):
+        for words in (PUT, POP):
+            run(others, words)
+        run(storage, "length 0 q")
+        gate.choose = choose
+        with pytest.raises(OutcomeUnknown, match="a look at the job can come too early"):
+            run(storage, "complete 3 J w q {}")
+        run(others, meanwhile)
+        gate.release()
+        dump = others.dump()
+    assert dump["ql:j:J"]["value"]["state"] == state
+    assert events(dump, "done") == (state == "complete")
+
+
 def test_a_connection_that_keeps_breaking_changes_nothing(
     proxy: tuple[Proxy, str], storage_class: Open
 ) -> None:

@@ -352,7 +352,7 @@ class Lane:
                 yield Pause(seconds)
         raise OutcomeUnknown(
             f"the connection broke during a commit, and the store cannot be asked: {reason};"
-            " whether it took place shows in the job itself",
+            " it may still take place, so a look at the job can come too early; the same call made again cannot",
             argument=self.fence,
         )
 
