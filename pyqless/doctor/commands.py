@@ -68,7 +68,7 @@ def _samples(keys: Keys, name: str) -> tuple[list[Command], list[Command]]:
     listening: list[Command] = [
         ("PING",),
         ("SUBSCRIBE", name),
-        ("PSUBSCRIBE", keys.channel("*")),
+        ("PSUBSCRIBE", keys.channel("*"), keys.worker_channel("*")),
         ("PUBLISH", name, "text"),
     ]
     return reads, [*writes, *listening]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pyqless.core.keys import Keys
 from pyqless.errors import InvalidArgument
 
 __all__ = ["RIGHTS", "Rights", "Role", "acl_line"]
@@ -56,7 +57,7 @@ _LOOK: Final = "EXEC HGET HGETALL HMGET LRANGE MULTI SMEMBERS UNWATCH WATCH ZCAR
 #: what looking into queues takes
 _QUEUES: Final = "SISMEMBER ZCOUNT ZRANGEBYSCORE ZREVRANGE"
 #: what listening takes; by PING a subscription asks whether all has arrived
-_LISTEN: Final = "PING SUBSCRIBE"
+_LISTEN: Final = "PING PSUBSCRIBE SUBSCRIBE"
 #: what a commit takes: DISCARD where one is broken off, HSET and EXPIRE for the connection's fence,
 #: HGET and HINCRBY to find out what became of a commit whose reply was lost
 _COMMIT: Final = "DISCARD EXPIRE HINCRBY HSET PUBLISH"
@@ -86,12 +87,12 @@ RIGHTS: Final[dict[Role, Rights]] = {
     ),
     Role.OBSERVER: _rights(
         _VIEWS,
-        f"{_LOOK} {_QUEUES} {_LISTEN} LLEN PSUBSCRIBE ZREVRANGEBYSCORE",
+        f"{_LOOK} {_QUEUES} {_LISTEN} LLEN ZREVRANGEBYSCORE",
     ),
     Role.OPERATOR: _rights(
         f"{_JOBS} {_RECURRING} {_TRACKING} {_WORK} {_VIEWS} {_OPERATION}",
         f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} {_MOVE}"
-        " EXISTS HDEL LLEN PSUBSCRIBE ZREMRANGEBYSCORE ZREVRANGEBYSCORE",
+        " EXISTS HDEL LLEN ZREMRANGEBYSCORE ZREVRANGEBYSCORE",
     ),
 }
 
@@ -105,7 +106,8 @@ def acl_line(
     Write the command that gives a user a role's rights, and takes all others away.
 
     It is the same for all servers from Redis 6.2 on, which is why a user's selectors, new in Redis 7, stay as
-    they are. So do its passwords.
+    they are. So do its passwords. Patterns of channels stand there one by one: a server subscribes nobody to a pattern
+    because a wider one is allowed.
 
     Args:
         user: its name; ``pyqless-`` and the role unless given.
@@ -117,9 +119,11 @@ def acl_line(
     """
     name = _plain("user", f"pyqless-{role}" if user is None else user)
     prefix = _plain("namespace", namespace) + ":*"
+    every_worker = Keys(namespace).worker_channel("*")
     commands = sorted(RIGHTS[role].commands | ({"SELECT"} if database else set()))
     granted = " ".join(f"+{command.lower()}" for command in commands)
-    return f"ACL SETUSER {name} on resetkeys ~{prefix} resetchannels &{prefix} -@all {granted}"
+    channels = f"&{prefix}" + (f" &{every_worker}" if "PSUBSCRIBE" in commands else "")
+    return f"ACL SETUSER {name} on resetkeys ~{prefix} resetchannels {channels} -@all {granted}"
 
 
 def _plain(argument: str, value: str) -> str:

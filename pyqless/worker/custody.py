@@ -27,15 +27,15 @@ class Custody:
     Keeps the locks of children.
 
     Args:
-        name: the parent's; the children's begin with it and a slash.
         listen: hear of lost locks by message; without, the next renewal tells.
     """
 
-    def __init__(self, client: Client, name: str, *, listen: bool = True) -> None:
+    def __init__(self, client: Client, *, listen: bool = True) -> None:
         self._client = client
         self._book = Heartbeats()
         self._suspended: dict[str, Callable[[], bool]] = {}
-        self._channel = literal(client.storage.keys.worker_channel(f"{name}/")) + "*"
+        # of all workers, and not of these children alone: users may have the right to a pattern, but to no narrower one
+        self._pattern = literal(client.storage.keys.worker_channel("")) + "*"
         self._messages: Subscription | None = None
         self._subscribe_at = float("-inf") if listen else float("inf")
 
@@ -97,7 +97,7 @@ class Custody:
         """Hear what has been said of the children's jobs."""
         try:
             if self._messages is None and time.monotonic() >= self._subscribe_at:
-                self._messages = self._client.storage.subscribe(self._channel)
+                self._messages = self._client.storage.subscribe(self._pattern)
                 self._book.hasten_all()
             while self._messages is not None and (message := self._messages.get(0)) is not None:
                 event = event_of(self._client.storage.keys, message)

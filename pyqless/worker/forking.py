@@ -112,7 +112,7 @@ class ForkingWorker:
         self._plan = Plan(connect=connect, settings=settings, before=before, parent=os.getpid())
         self._stagger = stagger
         self._slots = [_Slot(number + 1) for number in range(count)]
-        self._custody = Custody(self.client, name, listen=settings.listen)
+        self._custody = Custody(self.client, listen=settings.listen)
         self._estates = Estates(self.client)
         self._teller = self._teller_of(name, self.kind, list, os.getpid())
         self._courier = Courier(self.control, self._reload)

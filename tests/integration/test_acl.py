@@ -109,6 +109,7 @@ WORKER: Final = """
     complete 73 A w q {}
     worker.deregister 74 w
     listen ql:w:w
+    listen ql:w:*
 """
 OBSERVER: Final = """
     workers 0
@@ -402,6 +403,6 @@ def test_the_doctor_tells_what_rights_are_enough_for(users: Callable[..., str]) 
     assert not report.usable
     assert check.seen.startswith("the store lacks or forbids HDEL, which pyqless needs: NOPERM")
     assert check.seen.endswith(
-        "(likewise PING, SISMEMBER, SUBSCRIBE, ZCOUNT, ZRANGEBYSCORE, ZREVRANGE)"
+        "(likewise PING, PSUBSCRIBE, SISMEMBER, SUBSCRIBE, ZCOUNT, ZRANGEBYSCORE, ZREVRANGE)"
     )
     assert check.advice.endswith("they are enough for: producer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 import redis
 
 from pyqless import Client
+from pyqless.doctor import Role, acl_line
 from pyqless.worker import records
 from pyqless.worker.janitor import Janitor
 from tests.servers import Server
@@ -72,6 +74,23 @@ def test_a_job_that_is_lost_is_stopped(
         assert not worker.marks("ended")
         worker.signal(signal.SIGTERM)
         assert worker.end() == 0, worker.log()
+
+
+def test_the_rights_of_a_worker_are_enough_to_hear_of_it(redis_server: Server) -> None:
+    """No lock is renewed while the test lasts."""
+    redis_server.flush()
+    with redis_server.client() as admin, Client(redis_server.url) as client:
+        admin.execute_command(*shlex.split(acl_line(Role.WORKER, user="hand")), ">pw")
+        client.config["heartbeat"] = 3600
+        url = redis_server.url.replace("//", "//hand:pw@")
+        with Worker(url, "q", "--kind", "forking", "-c", "1") as worker:
+            worker.put(client, "sleep", "J", seconds=60)
+            pid = worker.began("J").pid
+            until(admin.pubsub_numpat, "somebody listens")
+            client.jobs["J"].cancel()
+            until(lambda: not is_alive(pid), "the child is killed")
+            assert "no messages for now" not in worker.log()
+        admin.acl_deluser("hand")
 
 
 def test_a_job_that_is_cancelled_is_stopped(client: Client, forking: Worker) -> None:

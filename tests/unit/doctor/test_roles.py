@@ -13,7 +13,7 @@ from pyqless.errors import InvalidArgument
 
 def test_the_line() -> None:
     assert acl_line(Role.OBSERVER) == (
-        "ACL SETUSER pyqless-observer on resetkeys ~ql:* resetchannels &ql:* -@all"
+        "ACL SETUSER pyqless-observer on resetkeys ~ql:* resetchannels &ql:* &ql:w:* -@all"
         " +exec +hget +hgetall +hmget +llen +lrange +multi +ping +psubscribe +sismember +smembers"
         " +subscribe +unwatch +watch +zcard +zcount +zrange +zrangebyscore +zrevrange"
         " +zrevrangebyscore +zscore"

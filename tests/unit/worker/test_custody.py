@@ -17,7 +17,7 @@ def test_a_lost_lock_is_told_whatever_the_worker_is_called(name: str) -> None:
         client.queues["mail"].put("k", jid="J")
         (job,) = client.queues["mail"].pop(1)
         attempt = Attempt.of(job, client.storage.clock())
-        custody = Custody(client, name)
+        custody = Custody(client)
         custody.take(attempt, lambda: False)
         custody.keep(lambda: None)
         assert attempt.stopped is None
