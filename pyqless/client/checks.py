@@ -18,6 +18,7 @@ from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.errors import InvalidArgument
 
 __all__ = [
+    "MOST_PARENTS",
     "callbacks",
     "choice",
     "flag",
@@ -33,6 +34,7 @@ __all__ = [
     "number",
     "optional",
     "page",
+    "parents",
     "positive",
     "refuse",
     "shown",
@@ -48,6 +50,9 @@ NAME_BYTES: Final = 512
 
 #: up to here a double, which all numbers become in Lua, holds every whole number
 LARGEST: Final = 2**53
+
+#: how many jobs one call may let a job wait for: each is guarded, and a Redis goes through all guards for each further one
+MOST_PARENTS: Final = 1000
 
 
 def refuse(argument: str, value: object, fault: str) -> NoReturn:
@@ -164,6 +169,19 @@ def names(argument: str, values: Any, least: int = 0) -> list[str]:
 def jids(argument: str, values: Any, least: int = 0) -> list[str]:
     """At least so many jids; one that is given twice counts once."""
     return _several(argument, values, least, jid)
+
+
+def parents(argument: str, values: Any, least: int = 0) -> list[str]:
+    """The jids of jobs that another is to wait for: as ``jids``, but not more than a store can guard at once."""
+    checked = jids(argument, values, least)
+    if len(checked) > MOST_PARENTS:
+        raise InvalidArgument(
+            f"{argument} must name no more than {MOST_PARENTS} jobs in one call, not {len(checked)}:"
+            " let the job wait for itself until it knows of all of them",
+            argument=argument,
+            value=len(checked),
+        )
+    return checked
 
 
 def _several(argument: str, values: Any, least: int, check: Callable[[str, Any], str]) -> list[str]:

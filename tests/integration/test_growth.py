@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from pyqless.client import Client, NewJob
+from pyqless.client.checks import MOST_PARENTS
 from pyqless.core.commands import call
 from pyqless.core.effects import Command
 from pyqless.storage import open_storage
@@ -186,6 +188,27 @@ def test_no_command_keeps_a_server_busy(start_server: Callable[..., Server], nam
             for name, told in client.info("latencystats").items()
         }
     assert max(slowest.values()) < LIMIT, slowest
+
+
+@pytest.mark.soak
+def test_a_job_that_waits_for_many_keeps_no_server_busy(
+    start_server: Callable[..., Server],
+) -> None:
+    """As many as a call may name, which WATCH takes longest for, and as many as there are in the end."""
+    server = start_server("redis70")
+    with server.client() as observer, Client(server.url) as client:
+        queue = client.queues["q"]
+        jids = [f"P{number:04}" for number in range(10_000)]
+        queue.put_many(NewJob("k", jid=jid) for jid in jids)
+        observer.config_resetstat()
+        job = client.jobs[queue.put("k", jid="J", depends=["J", *jids[: MOST_PARENTS - 1]])]
+        for start in range(MOST_PARENTS - 1, len(jids), MOST_PARENTS):
+            job.depend(*jids[start : start + MOST_PARENTS])
+        job.undepend("J")
+        assert sorted(client.jobs["J"].dependencies) == jids
+        stats = observer.info("commandstats")
+    mean = {name: told["usec_per_call"] for name, told in stats.items()}
+    assert max(mean.values()) < LIMIT, mean
 
 
 def batched(commands: Iterator[Command], size: int) -> Iterator[list[Command]]:

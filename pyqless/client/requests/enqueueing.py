@@ -94,7 +94,7 @@ def job_spec(
         checks.optional(checks.number, "priority", priority),
         None if tags is None else [*checks.names("tags", tags)],
         checks.optional(checks.whole, "retries", retries),
-        None if depends is None else [*checks.jids("depends", depends)],
+        None if depends is None else [*checks.parents("depends", depends)],
     )
 
 

@@ -67,7 +67,7 @@ def onward(next_queue: str | None, delay: float, depends: Iterable[str] | None) 
     to = Next(
         "" if next_queue is None else checks.name("next_queue", next_queue),
         checks.number("delay", delay, least=0),
-        () if depends is None else checks.jids("depends", depends),
+        () if depends is None else checks.parents("depends", depends),
     )
     if next_queue is None:
         for argument, value in (("delay", delay), ("depends", depends)):
@@ -204,13 +204,13 @@ def cancel(jids: Iterable[str]) -> Factory[list[str]]:
 
 def depend(job: Job, jids: Iterable[str]) -> Factory[bool]:
     """See ``Job.depend``."""
-    others = checks.jids("jids", jids, least=1)
+    others = checks.parents("jids", jids, least=1)
     return partial(dependencies.depends, jid=job.jid, command="on", others=others)
 
 
 def undepend(job: Job, jids: Iterable[str], *, everything: bool) -> Factory[bool]:
     """See ``Job.undepend``."""
-    others = checks.jids("jids", jids, least=0 if checks.flag("all", everything) else 1)
+    others = checks.parents("jids", jids, least=0 if checks.flag("all", everything) else 1)
     if everything and others:
         checks.refuse("jids", others, "cannot be named together with all")
     if "all" in others:

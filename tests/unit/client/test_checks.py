@@ -80,6 +80,16 @@ def test_a_tag_that_is_given_twice_counts_once_and_the_order_stays() -> None:
     assert checks.names("tags", (tag for tag in ("b", "a", "b"))) == ["b", "a"]
 
 
+def test_a_job_may_wait_for_so_many_in_one_call() -> None:
+    most = [f"J{number}" for number in range(checks.MOST_PARENTS)]
+    assert checks.parents("depends", [*most, "J0"]) == most
+    with pytest.raises(
+        InvalidArgument, match="no more than 1000 jobs in one call, not 1001"
+    ) as caught:
+        checks.parents("depends", TOO_MANY)
+    assert (caught.value.argument, caught.value.value) == ("depends", 1001)
+
+
 def test_a_class_is_known_by_its_module_and_its_place_in_it() -> None:
     assert checks.klass("klass", Mail.Send) == f"{__name__}.Mail.Send"
     assert checks.klass("klass", "Mail::Send") == "Mail::Send"
@@ -126,6 +136,9 @@ def mail(client: Client) -> Queue:
     return client.queues["mail"]
 
 
+#: more than a call may wait for
+TOO_MANY = [f"J{number}" for number in range(checks.MOST_PARENTS + 1)]
+
 CALLS: list[tuple[str, Call]] = [
     ("name", lambda client: client.queues[""]),
     ("name", lambda client: client.workers[""]),
@@ -137,6 +150,7 @@ CALLS: list[tuple[str, Call]] = [
     ("delay", lambda client: mail(client).put("k", delay=-1)),
     ("retries", lambda client: mail(client).put("k", retries=-1)),
     ("depends", lambda client: mail(client).put("k", depends=["a-dependents"])),
+    ("depends", lambda client: mail(client).put("k", depends=TOO_MANY)),
     ("data", lambda client: mail(client).put("k", object())),
     ("interval", lambda client: mail(client).recur("k", None, 0)),
     ("offset", lambda client: mail(client).recur("k", None, 1, offset=-1)),
@@ -177,6 +191,8 @@ JOB_CALLS: list[tuple[str, Callable[[Any], object]]] = [
     ("next_queue", lambda job: job.complete("")),
     ("delay", lambda job: job.complete(delay=5)),
     ("depends", lambda job: job.complete(depends=["a"])),
+    ("depends", lambda job: job.complete("q", depends=TOO_MANY)),
+    ("depends", lambda job: job.requeue(depends=TOO_MANY)),
     ("group", lambda job: job.fail("", "m")),
     ("message", lambda job: job.fail("g", None)),
     ("message", lambda job: job.retry(group="g")),
@@ -185,6 +201,8 @@ JOB_CALLS: list[tuple[str, Callable[[Any], object]]] = [
     ("queue", lambda job: job.requeue("")),
     ("retries", lambda job: job.requeue(retries=0.5)),
     ("jids", lambda job: job.depend()),
+    ("jids", lambda job: job.depend(*TOO_MANY)),
+    ("jids", lambda job: job.undepend(*TOO_MANY)),
     ("jids", lambda job: job.undepend()),
     ("jids", lambda job: job.undepend("all")),
     ("jids", lambda job: job.undepend("a", all=True)),
