@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pyqless.client import Job
 from pyqless.worker.attempts import Attempt
@@ -23,6 +23,9 @@ from pyqless.worker.waiting import SLICE
 __all__ = ["SerialWorker"]
 
 logger = logging.getLogger("pyqless.worker")
+
+#: seconds that a job has at least to end when it was interrupted: where others want the processor, that is not done at once
+LAST_STEPS: Final = 5.0
 
 
 class SerialWorker(BlockingWorker):
@@ -117,7 +120,7 @@ class SerialWorker(BlockingWorker):
         if self._interrupted_at is None:
             self._interrupted_at = now
             os.kill(os.getpid(), signal.SIGTERM)
-        elif now - self._interrupted_at > self.settings.grace:
+        elif now - self._interrupted_at > max(self.settings.grace, LAST_STEPS):
             logger.error("job is left to its lock: %s", ", ".join(self._attempts))
             os._exit(ExitCode.CUT_OFF)
 

@@ -76,8 +76,8 @@ def test_a_job_that_does_not_is_cut_off_and_goes_back(
             until(lambda: "told to stop" in worker.log(), "the first is heard")  # or they may merge
             worker.signal(signal.SIGTERM)
         assert worker.end() == 4, worker.log()
-    job = client.jobs["J"]
-    assert (job.state, job.remaining) == ("waiting", 0), worker.log()
+        job = client.jobs["J"]
+        assert (job.state, job.remaining) == ("waiting", 0), worker.log()
 
 
 def test_a_coroutine_is_cancelled_and_goes_back(url: str, client: Client) -> None:

@@ -256,6 +256,24 @@ def test_the_signal_table_on_a_store_in_memory(
     assert client.jobs["J"].state == end.state
 
 
+@pytest.mark.parametrize(("grace", "seconds"), [(0.0, 5.0), (0.3, 5.0), (60.0, 60.0)])
+def test_a_job_that_was_interrupted_has_the_time_to_end(
+    client: Client, finder: Finder, monkeypatch: pytest.MonkeyPatch, grace: float, seconds: float
+) -> None:
+    """However short the grace time is: the process ends in the middle of it only if it does not do so."""
+    told: list[object] = []
+    clock = iter([0.0, 0.25, seconds, seconds + 0.25])
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(os, "kill", lambda pid, number: told.append((pid, number)))
+    monkeypatch.setattr(os, "_exit", told.append)
+    worker = SerialWorker(client, settings(finder, grace=grace))
+    for _ in range(3):
+        worker._insist()
+    assert told == [(os.getpid(), signal.SIGTERM)]
+    worker._insist()
+    assert told[1:] == [ExitCode.CUT_OFF]
+
+
 def test_code_that_cannot_be_loaded_anew_stays_as_it_was(
     finder: Finder, caplog: pytest.LogCaptureFixture
 ) -> None:
