@@ -21,7 +21,7 @@ from pyqless.core import (
     timing_out,
 )
 from pyqless.testing.simulator import Attempt, Faults, Link, Run, Scenario, simulate
-from tests.property.removals import GUARDS, SAFEGUARDS, OldSizes, Presuming, Removal
+from tests.property.removals import GUARDS, SAFEGUARDS, NoWait, OldSizes, Presuming, Removal
 
 #: how many runs; each takes some ten milliseconds
 RUNS: Final = int(os.environ.get("PYQLESS_RUNS", "1500"))
@@ -218,3 +218,27 @@ def test_acknowledged_calls_outlive_a_restart_with_all_data() -> None:
         kept = {id(commit.attempt.call) for commit in run.history.commits}
         wrote = [call for call in acknowledged if call.error is None and call.attempts[-1].writes]
         assert {id(call) for call in wrote} <= kept
+
+
+#: masters that others have taken the place of go on, for those who have not noticed
+SPLIT: Final = Scenario(
+    calls=10, faults=Faults(failover=1.0, lost_reply=0.02), replicas=2, is_durable=True
+)
+
+
+def test_what_only_a_deposed_master_has_is_not_acknowledged() -> None:
+    told: Counter[str] = Counter()
+    for seed in range(60):
+        run = simulate(seed, SPLIT)
+        assert not run.faults, run
+        for call in run.history.calls:
+            if call.end is not None and call.attempts[-1].lost:
+                told[type(call.error).__name__] += 1
+    assert told["NotReplicated"] > 60
+    assert told.keys() <= {"NotReplicated", "StoreUnavailable"}
+
+
+def test_without_waiting_for_replicas_it_is() -> None:
+    runs = (simulate(seed, SPLIT, link=NoWait) for seed in range(ENOUGH))
+    text = "acknowledged by a master that was none any more"
+    assert any(text in fault for run in runs for fault in run.faults)

@@ -95,8 +95,12 @@ def _was_done(call: Call, links: list[Attempt]) -> Iterator[str]:
     if call.is_done and call.result != links[-1].reply:
         yield f"another result than that of its last transaction: {call}"
     for attempt in links:
-        if attempt.writes and not attempt.commits:
+        if not attempt.writes or attempt.commits:
+            continue
+        if not attempt.lost:
             yield f"acknowledged, but not carried out: {call}"
+        elif call.error is None:
+            yield f"acknowledged by a master that was none any more: {call}"
 
 
 def _told_the_truth(history: History, call: Call) -> Iterator[str]:

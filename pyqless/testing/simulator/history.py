@@ -18,6 +18,7 @@ __all__ = [
     "Attempt",
     "Call",
     "Commit",
+    "Deposed",
     "Event",
     "History",
     "Restart",
@@ -59,6 +60,9 @@ class Attempt:
     error: QlessError | None = None
     writes: list[Command] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
+    #: it was talking to a master that was none any more, and what that carried out
+    is_astray: bool = False
+    lost: list[list[Command]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         found = {name: getattr(self.tx, name, None) for name in ("attempt", "chance", "memory")}
@@ -174,7 +178,7 @@ class History:
 
     def committed(self, origin: Attempt, writes: list[Command]) -> None:
         """Note an EXEC that carried out writes."""
-        kept = [write for write in writes if ":py:fence:" not in write[1]]
+        kept = _visible(writes)
         if kept:
             commit = Commit(origin, kept, self._time(), len(self.events))
             origin.commits.append(commit)
@@ -230,3 +234,23 @@ class History:
     def end(self, call: Call, value: Any, error: Exception | None) -> None:
         """Note what its caller was told."""
         call.end, call.value, call.error = len(self.events), value, error
+
+
+class Deposed:
+    """What a master does that is none any more: it is not part of the history, and nothing of it stays."""
+
+    def __init__(self, history: History) -> None:
+        self.stray = history.stray
+
+    def committed(self, origin: Attempt, writes: list[Command]) -> None:
+        """Note an EXEC that carried out writes, in vain."""
+        if kept := _visible(writes):
+            origin.lost.append(kept)
+
+    def vanished(self, key: str) -> None:
+        """Note nothing."""
+
+
+def _visible(writes: list[Command]) -> list[Command]:
+    """The writes of which others see anything."""
+    return [write for write in writes if ":py:fence:" not in write[1]]

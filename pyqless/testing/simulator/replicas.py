@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -52,3 +53,13 @@ class Replicas:
         length = max((bisect_right(arrivals, now) for arrivals in self._arrivals), default=0)
         self._arrivals = [[now] * length for _ in self._arrivals]
         return length
+
+    def left_behind(self) -> Replicas:
+        """What they look like to a store that they follow no more: they have what they have, and get nothing else."""
+        now = self._time()
+        others = Replicas(0, self._time, lambda: math.inf)
+        others._arrivals = [
+            [moment if moment <= now else math.inf for moment in arrivals]
+            for arrivals in self._arrivals
+        ]
+        return others

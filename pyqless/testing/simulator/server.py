@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, Protocol
@@ -73,6 +74,8 @@ class Server:
         self._journal: list[_Entry] = []
         #: how often it has been started
         self.starts = 1
+        #: when another took its place, of which it knows nothing; Unix time in seconds
+        self.deposed_at = -math.inf
         self._deadlines: dict[str, float] = {}
         #: how often each key was touched: what comes and goes again has been, other than its version
         self.touches: Counter[str] = Counter()
@@ -108,9 +111,34 @@ class Server:
         self._begin_anew(self.replicas.fail_over())
         return self._journal[-1].moment if self._journal else 0.0
 
+    def depose(self, observer: Observer) -> tuple[Server, float]:
+        """
+        Let a copy take the store's place, while the store goes on for those who have not noticed.
+
+        Args:
+            observer: is told from now on what the store does, which will be gone with it.
+
+        Returns:
+            the copy, and up to which moment it has what has been written.
+        """
+        heir = Server(self.time, self.observer, self.refuses, self.replicas)
+        heir._journal = self._journal.copy()
+        self.replicas = self.replicas.left_behind()
+        self.observer, self.deposed_at = observer, self.time()
+        return heir, heir.fail_over()
+
+    @property
+    def is_deposed(self) -> bool:
+        """Whether another has taken its place."""
+        return self.deposed_at > -math.inf
+
+    def stop(self) -> None:
+        """End all sessions."""
+        self.starts += 1
+
     def _begin_anew(self, length: int) -> None:
         """Hold what the first writes make."""
-        self.starts += 1
+        self.stop()
         del self._journal[length:]
         self.keyspace.flush()
         for entry in self._journal:

@@ -29,11 +29,16 @@ class Session:
         #: how long the server had written when it wrote for this connection
         self._written = 0
         self._waits = 0.0
+        #: from when to when it was blocked last, Unix time in seconds
+        self._blocked = (0.0, 0.0)
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has ended it."""
-        return self._start == self._server.starts
+        """Whether neither side has ended it, and it was not blocked when the server was deposed."""
+        since, until = self._blocked
+        return self._start == self._server.starts and not (
+            since <= self._server.deposed_at <= until
+        )
 
     def close(self) -> None:
         """End the session; what was queued is gone."""
@@ -50,6 +55,8 @@ class Session:
             the reply in the form of protocol 2; errors are ``ServerError``.
         """
         self._server.expire()
+        if self._server.is_deposed and origin is not None:
+            origin.is_astray = True
         command = tuple(map(str, command))
         name = command[0]
         refusal = self._server.refuses(name) if name in _KNOWN else "ERR unknown command"
@@ -80,8 +87,10 @@ class Session:
     def _wait(self, command: Command, _origin: Any) -> Any:
         """Block until the replicas have what was written for this connection; how many will is known by now."""
         replicas, (wanted, milliseconds) = self._server.replicas, map(int, command[1:])
+        now = self._server.time()
         self._waits = replicas.wait(self._written, wanted, milliseconds / 1000)
-        return replicas.having(self._written, self._server.time() + self._waits)
+        self._blocked = (now, now + self._waits)
+        return replicas.having(self._written, now + self._waits)
 
     # -- transactions -----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pyqless.testing.simulator.checks import faults_of
 from pyqless.testing.simulator.clients import START, Client
-from pyqless.testing.simulator.history import History
+from pyqless.testing.simulator.history import Deposed, History
 from pyqless.testing.simulator.network import Faults, Link
 from pyqless.testing.simulator.replicas import Replicas
 from pyqless.testing.simulator.scenario import Scenario
@@ -23,6 +23,9 @@ __all__ = ["Run", "simulate"]
 
 #: seconds that a replica falls behind, at times
 _STRAGGLES = 3.0
+
+#: seconds for which a master goes on that is none any more
+_SPLIT = 4.0
 
 
 class Run(NamedTuple):
@@ -128,8 +131,18 @@ class _World:
         self._down_until = self.scheduler.now + self.scheduler.about(1.0)
 
     def _fail_over(self) -> None:
+        if self.scenario.is_durable and self.scheduler.happens(0.5):
+            self._split()
+            return
         self.history.restarted(self.server.fail_over(), is_failover=True)
         self._down_until = self.scheduler.now + self.scheduler.about(1.0)
+
+    def _split(self) -> None:
+        """The old master goes on for a while, for those who are connected to it."""
+        deposed = self.server
+        self.server, kept_until = deposed.depose(Deposed(self.history))
+        self.history.restarted(kept_until, is_failover=True)
+        self.scheduler.after(self.scheduler.about(_SPLIT), deposed.stop)
 
     def _lose_key(self) -> None:
         """Half the time a fence, for there the answer is to be another than for the rest."""

@@ -42,6 +42,8 @@ def obligations(history: History) -> Iterator[Sometime]:
             continue
         if (last := _answered(call)) is not None:
             yield _Answered(last.begin, call.end, "its answer was true at no moment", call, last)
+        if any(attempt.is_astray for attempt in call.attempts):
+            continue
         for name, is_excused, text in _EXCUSES if history.is_undisturbed else ():
             if call.name == name and (queue := _without_success(call)):
                 yield _Excused(call.begin, call.end, text, call, queue, is_excused)
@@ -61,6 +63,8 @@ def _answered(call: Call) -> Attempt | None:
     if call.end is None or not attempts:
         return None
     last = attempts[-1]
+    if last.is_astray:
+        return None  # a master that is none any more may tell what is true no more
     if not call.is_done:
         return last if last.error is call.error else None
     return None if last.writes else last
