@@ -58,7 +58,7 @@ class Puts:
             delay: seconds to wait before it may run.
             retries: how often it may be tried again after its lock expires or it is given back; 5 unless given.
                 An exception in its code fails it at once, unless ``retry_on`` names it to the worker.
-            depends: jids of jobs that must be complete first; those that are, or are not there, do
+            depends: jids of jobs that must be complete first, a thousand at most; those that are, or are not there, do
                 not count.
             max_waiting: refuse if so many jobs wait already, or as many as the queue's setting allows, see
                 ``Queue.max_waiting``. They are counted without holding others up, so that a few more may come in at
