@@ -7,13 +7,12 @@ What they read first is read at once. Each has its own outcome; one that fails c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-from pyqless.core.chaining import followed
+from pyqless.core.chaining import followed, resumed
 from pyqless.core.effects import Batch, Continue, Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError
@@ -60,10 +59,11 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
     """Carry out the calls of one transaction."""
     part, *parts = course.parts
     tx.batched = True
-    yield from _preload(tx, part)
+    begun = [_begin(tx, call) for call in part]
+    yield from _preload(tx, [call.first for call in begun if call.first is not None])
     values: list[Outcome] = []
     after = dict.fromkeys(course.after)
-    for call in part:
+    for call in begun:
         value = yield from _outcome(tx, call, all_or_nothing=course.all_or_nothing)
         if isinstance(value, FollowedBy):
             after[value.rest] = None
@@ -76,38 +76,52 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
     return followed([*chain.from_iterable(done)], *after)
 
 
+class _Begun(NamedTuple):
+    """A call that is under way."""
+
+    steps: Transition[Any]
+    #: what it waits for the replies to; None where it is to take its first step when it is its turn
+    first: Batch | None
+
+
+def _begin(tx: Transaction, call: Factory[Any]) -> _Begun:
+    """
+    Begin a call, as far as to what it reads first.
+
+    One that ends before that, looks at one instant, or stages something first waits for its turn.
+    """
+    steps = call(tx)
+    try:
+        first = next(steps)
+        if not (first.snapshot or tx.writes):
+            return _Begun(steps, first)
+    except (StopIteration, QlessError):
+        pass
+    steps.close()
+    tx.drop_writes()
+    return _Begun(call(tx), None)
+
+
+def _preload(tx: Transaction, batches: Sequence[Batch]) -> Transition[None]:
+    """Read at once what calls read first."""
+    guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
+    free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
+    if batches:
+        others = [read for read in free | tx.beside if read not in guarded]
+        yield from tx.preload(*guarded, free=others)
+
+
 def _outcome(
-    tx: Transaction, call: Factory[Any], *, all_or_nothing: bool
+    tx: Transaction, call: _Begun, *, all_or_nothing: bool
 ) -> Transition[Outcome | FollowedBy]:
     staged, reported = len(tx.writes), len(tx.reports)
     try:
-        return (yield from call(tx))
+        if call.first is None:
+            return (yield from call.steps)
+        return (yield from resumed(call.steps, (yield from tx.recall(call.first))))
     except QlessError as fault:
         if all_or_nothing:
             raise
         tx.rewind(staged)
         del tx.reports[reported:]
         return fault
-
-
-def _preload(tx: Transaction, calls: Sequence[Factory[Any]]) -> Transition[None]:
-    """Read at once what calls will read first."""
-    batches = list(_first_batches(tx, calls))
-    guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
-    free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
-    if guarded or free:
-        others = [read for read in free if read not in guarded]
-        yield from tx.preload(*guarded, free=others)
-
-
-def _first_batches(tx: Transaction, calls: Sequence[Factory[Any]]) -> Iterator[Batch]:
-    for call in calls:
-        trial = Transaction(tx.now, tx.keys, tx.attempt, tx.memory, tx.chance)
-        trial.batched = tx.batched
-        with closing(call(trial)) as steps:
-            try:
-                batch = next(steps)
-            except (StopIteration, QlessError):
-                continue
-            if not batch.snapshot:
-                yield batch

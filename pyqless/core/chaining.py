@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""How chains are put together."""
+"""How transitions are put together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
+from pyqless.core.effects import Continue, Factory, FollowedBy, Replies, Transition
 from pyqless.core.transaction import Transaction
 
-__all__ = ["followed", "in_turn"]
+__all__ = ["followed", "in_turn", "resumed"]
 
 T = TypeVar("T")
 
@@ -40,3 +40,13 @@ def followed(value: T, *housekeeping: Factory[Any] | None) -> T | FollowedBy:
     """A value, and what is to follow it, one after another; None stands for nothing."""
     chains = [chain for chain in housekeeping if chain is not None]
     return FollowedBy(value, in_turn(*chains)) if chains else value
+
+
+def resumed(steps: Transition[T], replies: Replies) -> Transition[T]:
+    """Go on with a transition that waits for replies."""
+    try:
+        while True:
+            replies = yield steps.send(replies)
+    except StopIteration as end:
+        value: T = end.value
+        return value

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from pyqless.core.effects import Factory, Replies, Transition
+from pyqless.core.chaining import resumed
+from pyqless.core.effects import Factory, Transition
 from pyqless.core.foreseeing import note_puts
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction, raise_first
@@ -46,29 +47,30 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
 
     def begin(tx: Transaction) -> Transition[T]:
         setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
-        if tx.known(setting) is not None:
-            yield from _require_room_in_batch(tx, limit, queue)
-            return (yield from transition(tx))
         steps = transition(tx)
         batch = next(steps)
+        if tx.batched:
+            tx.beside[size] = None
+            *replies, texts = yield batch._replace(reads=(*batch.reads, setting))
+            raise_first([texts])
+            yield from _require_room_in_batch(tx, queue, _allowed(limit, queue, texts))
+            return (yield from resumed(steps, replies))
         *replies, texts, waiting = yield batch._replace(reads=(*batch.reads, setting, size))
         raise_first([texts, waiting])
         allowed = _allowed(limit, queue, texts)
         _require_room(queue, waiting, allowed)
         # how many wait matters only where there is a limit, and then it must not be old
         note_puts(tx, queue, None if math.isfinite(allowed) else (setting, size))
-        return (yield from _resumed(steps, replies))
+        return (yield from resumed(steps, replies))
 
     return begin
 
 
-def _require_room_in_batch(tx: Transaction, limit: float, queue: str) -> Transition[None]:
+def _require_room_in_batch(tx: Transaction, queue: str, limit: float) -> Transition[None]:
     """As for a single call, but those before it in the transaction count."""
-    (texts,) = yield from tx.read(free=(Settings.read(tx.keys, (setting_of(queue),)),))
-    allowed = _allowed(limit, queue, texts)
-    if math.isfinite(allowed) and not _has_room_for_all(tx, queue, allowed):
+    if math.isfinite(limit) and not _has_room_for_all(tx, queue, limit):
         (waiting,) = yield from tx.read(free=(("ZCARD", tx.keys.work(queue)),))
-        _require_room(queue, waiting, allowed)
+        _require_room(queue, waiting, limit)
 
 
 def _has_room_for_all(tx: Transaction, queue: str, limit: float) -> bool:
@@ -87,13 +89,3 @@ def _require_room(queue: str, waiting: int, limit: float) -> None:
     if waiting >= limit:
         message = f"{waiting} jobs wait in queue {queue!r}, and no more than {limit:g} may"
         raise QueueFull(message, argument="queue", value=waiting)
-
-
-def _resumed(steps: Transition[T], replies: Replies) -> Transition[T]:
-    """Go on with a transition that waits for replies."""
-    try:
-        while True:
-            replies = yield steps.send(replies)
-    except StopIteration as end:
-        value: T = end.value
-        return value

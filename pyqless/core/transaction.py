@@ -60,6 +60,7 @@ class Transaction:
         "ahead",
         "attempt",
         "batched",
+        "beside",
         "chance",
         "grows",
         "keys",
@@ -84,6 +85,8 @@ class Transaction:
         self.memory = memory
         #: whether the transition is one of many in this transaction: what is to follow them may then follow once
         self.batched = False
+        #: what is read at their beginning, too, only to be known
+        self.beside: dict[Command, None] = {}
         #: whether it brings in new work, which a store that is nearly full had better not take
         self.grows = False
         #: what the next transition will probably read
@@ -183,6 +186,19 @@ class Transaction:
         replies = yield Batch(reads, len(guarded), last)
         self._known = dict(zip(reads, replies, strict=True))
         self._guarded = {read[1] for read in guarded}
+
+    def recall(self, batch: Batch) -> Generator[Batch, Replies, Replies]:
+        """Answer a batch that was read at the beginning, with what is staged since."""
+        images, staged, known = self._images, self._staged_by_key(), self._known
+        replies = []
+        for read in batch.reads:
+            if read[1] in images:
+                replies.append(self._answer(read))
+            elif read in known and read[1] not in staged:
+                replies.append(known[read])
+            else:
+                return (yield from self._read_through((*batch.reads,), batch.guarded, last=False))
+        return replies
 
     def known(self, read: Command, default: Any = None) -> Any:
         """What was read at the beginning, for several transitions; the default if that was not read."""
