@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.core.chaining import followed, resumed
 from pyqless.core.effects import Batch, Continue, Factory, FollowedBy, Transition
+from pyqless.core.statistics import enter_gathered
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError
 
@@ -58,7 +59,7 @@ def together(
 def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Continue | FollowedBy]:
     """Carry out the calls of one transaction."""
     part, *parts = course.parts
-    tx.batched = True
+    tx.batched = tx.gathers = True
     begun = [_begin(tx, call) for call in part]
     yield from _preload(tx, [call.first for call in begun if call.first is not None])
     values: list[Outcome] = []
@@ -69,6 +70,7 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
             after[value.rest] = None
             value = value.value
         values.append(value)
+    enter_gathered(tx)
     done = (*course.done, values)
     if parts:
         rest = _Course(tuple(parts), course.all_or_nothing, done, tuple(after))
@@ -114,7 +116,7 @@ def _preload(tx: Transaction, batches: Sequence[Batch]) -> Transition[None]:
 def _outcome(
     tx: Transaction, call: _Begun, *, all_or_nothing: bool
 ) -> Transition[Outcome | FollowedBy]:
-    staged, reported = len(tx.writes), len(tx.reports)
+    staged, reported, sampled = len(tx.writes), len(tx.reports), len(tx.samples)
     try:
         if call.first is None:
             return (yield from call.steps)
@@ -123,5 +125,5 @@ def _outcome(
         if all_or_nothing:
             raise
         tx.rewind(staged)
-        del tx.reports[reported:]
+        del tx.reports[reported:], tx.samples[sampled:]
         return fault

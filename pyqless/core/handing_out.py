@@ -53,16 +53,18 @@ def hand_out(
         settings: those of histories.
         sampler: of the times that jobs have waited.
     """
-    limit = settings.history_limit() if candidates else 0
+    if not candidates:
+        return
+    limit, waited = settings.history_limit(), []
     for candidate in candidates:
         job = candidate.job
         job.record(limit, "popped", worker=worker)
-        sampler.add(tx.now - job.number("time", tx.now))
+        waited.append(tx.now - job.number("time", tx.now))
         job.set(
             *("time", lua.timestamp(tx.now), "worker", worker),
             *("expires", lua.argument(expires), "state", "running"),
         )
         hold(job, queue, worker, expires)
         publish_event(tx, "popped", job.jid, candidate.tracked)
-    if candidates:
-        tx.zrem(tx.keys.work(queue), *(candidate.job.jid for candidate in candidates))
+    sampler.add(*waited)
+    tx.zrem(tx.keys.work(queue), *(candidate.job.jid for candidate in candidates))

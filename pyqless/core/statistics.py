@@ -6,15 +6,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyqless.core import busyness, lua
 from pyqless.core.effects import Command, Continue, Factory, Replies, Transition
+from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["Sampler", "Statistics", "Times", "count", "day_of", "fold", "stats"]
+__all__ = [
+    "Sampler",
+    "Statistics",
+    "Times",
+    "count",
+    "day_of",
+    "enter_gathered",
+    "fold",
+    "stats",
+]
 
 #: the histogram's bins in the order of ``stats``: 60 seconds, 59 minutes, 23 hours, 6 days
 BINS = (
@@ -67,6 +78,27 @@ def count(tx: Transaction, queue: str, moment: float, **increments: int) -> None
 _SOME: Final = 64
 
 
+class _Place(NamedTuple):
+    """Where the samples of one queue and day lie."""
+
+    #: the hash, and the list of what is deferred
+    key: str
+    pending: str
+    summary: Command
+    deferred: Command
+
+
+@lru_cache(maxsize=256)
+def _place(keys: Keys, key: str) -> _Place:
+    pending = keys.pending(key)
+    summary = ("HMGET", key, "total", "mean", "vk")
+    return _Place(key, pending, summary, ("LRANGE", pending, 0, _SOME - 1))
+
+
+#: number, mean, and squares of distances, as the store keeps them
+_Summary: TypeAlias = tuple[float, float, float]
+
+
 class Sampler:
     """
     Adds samples to the times of one queue and day.
@@ -81,14 +113,15 @@ class Sampler:
         topic: kind and queue, of whatever day.
     """
 
-    __slots__ = ("_deferred", "_key", "_summary", "_topic", "_tx", "defers", "pending")
+    __slots__ = ("_deferred", "_place", "_summary", "_topic", "_tx", "defers")
 
-    def __init__(self, tx: Transaction, key: str, *, defers: bool = False, topic: str = "") -> None:
+    def __init__(
+        self, tx: Transaction, key: str, *, defers: bool = False, topic: tuple[str, str] = ("", "")
+    ) -> None:
         self._tx = tx
-        self._key = key
-        #: the list of what is deferred
-        self.pending = tx.keys.pending(key)
-        self._summary: list[str | None] | StoreCorrupted = []
+        self._place = _place(tx.keys, key)
+        #: None as long as there is no sample
+        self._summary: _Summary | StoreCorrupted | None = None
         self._deferred: list[str] = []
         self.defers = defers
         self._topic = topic
@@ -97,15 +130,20 @@ class Sampler:
     def of(cls, tx: Transaction, kind: str, queue: str) -> Sampler:
         """The sampler of today's times of a kind, ``wait`` or ``run``, in a queue."""
         key = tx.keys.statistics(kind, day_of(tx.now), queue)
-        return cls(tx, key, defers=busyness.is_busy(tx, queue), topic=f"{kind}:{queue}")
+        return cls(tx, key, defers=busyness.is_busy(tx, queue), topic=(kind, queue))
+
+    @property
+    def pending(self) -> str:
+        """The list of what is deferred."""
+        return self._place.pending
 
     def guarded(self) -> tuple[Command, ...]:
         """What has to be read, and guarded, before samples are added."""
-        return () if self.defers else (("HMGET", self._key, "total", "mean", "vk"),)
+        return () if self.defers else (self._place.summary,)
 
     def free(self) -> tuple[Command, ...]:
         """What has to be read besides; who removes from it changes what is guarded."""
-        return () if self.defers else (("LRANGE", self.pending, 0, _SOME - 1),)
+        return () if self.defers else (self._place.deferred,)
 
     def take(self, replies: Replies) -> Replies:
         """
@@ -119,59 +157,91 @@ class Sampler:
         """
         if self.defers:
             return replies
-        self._summary, *others, deferred = replies
+        summary, *others, deferred = replies
+        self._summary = _summary_of(self._place.key, summary)
         self._deferred = [] if isinstance(deferred, StoreCorrupted) else deferred
         return others
 
-    def add(self, seconds: float) -> None:
-        """Add a sample; where the store holds no statistics, report it and leave the sample out."""
-        if self.defers:
-            self._tx.rpush(self.pending, repr(seconds))
-            self._tx.sadd(self._tx.keys.pendings, self._key)
-            return
-        self.catch_up()
-        self._try(seconds)
+    def add(self, *samples: float) -> None:
+        """Add samples, seconds; where the store holds no statistics, report it and leave them out."""
+        tx = self._tx
+        if tx.gathers:
+            tx.samples += [(self, seconds) for seconds in samples]
+        elif self.defers:
+            tx.rpush(self.pending, *map(repr, samples))
+            tx.sadd(tx.keys.pendings, self._place.key)
+        else:
+            self._enter(samples)
 
     def housekeeping(self) -> Factory[None] | None:
         """What is to follow, now and then, so that deferred samples do not pile up."""
-        if self.defers and busyness.seldom(self._tx, ("fold", self._topic), _SOME // 2):
-            return partial(_fold_some, key=self._key)
+        if self.defers and busyness.seldom(self._tx, ("fold", *self._topic), _SOME // 2):
+            return partial(_fold_some, key=self._place.key)
         return None
 
     def catch_up(self) -> None:
         """Enter what others have deferred."""
-        deferred, self._deferred = self._deferred, []
-        for text in deferred:
-            self._try(lua.to_number(text) or 0.0)
+        self._enter(())
+
+    def _enter(self, samples: Iterable[float]) -> None:
+        """Enter samples behind those that others have deferred."""
+        tx, key, deferred = self._tx, self._place.key, self._deferred
+        bins: dict[str, int] = {}
+        for seconds in chain((lua.to_number(text) or 0.0 for text in deferred), samples):
+            try:
+                self._summary = self._with(seconds)
+            except StoreCorrupted as fault:
+                tx.reports.append(fault)
+                continue
+            name = _bin(seconds)
+            bins[name] = bins.get(name, 0) + 1
+        for name, number in bins.items():
+            tx.hincrby(key, name, number)
+        if bins and isinstance(self._summary, tuple):
+            total, mean, vk = map(lua.argument, self._summary)
+            tx.hset(key, "total", total, "mean", mean, "vk", vk)
         if deferred:
-            self._tx.ltrim(self.pending, len(deferred), -1)
+            tx.ltrim(self.pending, len(deferred), -1)
+            self._deferred = []
 
-    def _try(self, seconds: float) -> None:
-        try:
-            summary = self._with(seconds)
-        except StoreCorrupted as fault:
-            self._tx.reports.append(fault)
-            return
-        total, mean, vk = (lua.argument(number) for number in summary)
-        self._summary = [total, mean, vk]
-        self._tx.hincrby(self._key, _bin(seconds), 1)
-        self._tx.hset(self._key, "total", total, "mean", mean, "vk", vk)
-
-    def _with(self, sample: float) -> tuple[float, float, float]:
-        summary = self._summary
+    def _with(self, sample: float) -> _Summary:
+        key, summary = self._place.key, self._summary
         if isinstance(summary, StoreCorrupted):
             raise summary
         if not math.isfinite(sample):
-            raise StoreCorrupted(
-                f"{self._key} takes no sample of {sample} seconds", argument=self._key
-            )
-        if summary[0] is None:
+            raise StoreCorrupted(f"{key} takes no sample of {sample} seconds", argument=key)
+        if summary is None:
             return 1.0, sample, 0.0
-        total, mean, vk = (lua.to_number(text) for text in summary)
-        if total is None or mean is None or vk is None or total == -1:
-            message = f"{self._key} holds no statistics: {summary!r}"
-            raise StoreCorrupted(message, argument=self._key, value=summary)
-        return _welford(total, mean, vk, sample)
+        if summary[0] == -1:
+            raise _no_statistics(key, summary)
+        return _welford(*summary, sample)
+
+
+def _summary_of(key: str, reply: Any) -> _Summary | StoreCorrupted | None:
+    if isinstance(reply, StoreCorrupted):
+        return reply
+    if reply[0] is None:
+        return None
+    total, mean, vk = map(lua.to_number, reply)
+    if total is None or mean is None or vk is None:
+        return _no_statistics(key, reply)
+    return total, mean, vk
+
+
+def _no_statistics(key: str, summary: Any) -> StoreCorrupted:
+    return StoreCorrupted(f"{key} holds no statistics: {summary!r}", argument=key, value=summary)
+
+
+def enter_gathered(tx: Transaction) -> None:
+    """Enter the samples that several transitions have left in ``tx.samples``, with a write a hash and field."""
+    gathered, tx.samples, tx.gathers = tx.samples, [], False
+    samples: dict[str, list[float]] = {}
+    samplers: dict[str, Sampler] = {}
+    for sampler, seconds in gathered:
+        samplers.setdefault(sampler.pending, sampler)
+        samples.setdefault(sampler.pending, []).append(seconds)
+    for pending, sampler in samplers.items():
+        sampler.add(*samples[pending])
 
 
 def _bin(seconds: float) -> str:

@@ -62,11 +62,13 @@ class Transaction:
         "batched",
         "beside",
         "chance",
+        "gathers",
         "grows",
         "keys",
         "memory",
         "now",
         "reports",
+        "samples",
         "writes",
     )
 
@@ -95,6 +97,9 @@ class Transaction:
         self.writes: list[Command] = []
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
+        #: whether samples of times are gathered, to be entered together, and those that are, each with its ``Sampler``
+        self.gathers = False
+        self.samples: list[tuple[Any, float]] = []
         #: the writes by their keys, the first so many of them
         self._staged: dict[str, list[Command]] = {}
         self._indexed = 0
@@ -357,9 +362,9 @@ class Transaction:
         """Put a value before the head of a list."""
         self._stage(("LPUSH", key, value))
 
-    def rpush(self, key: str, value: str) -> None:
-        """Put a value behind the tail of a list."""
-        self._stage(("RPUSH", key, value))
+    def rpush(self, key: str, *values: str) -> None:
+        """Put values behind the tail of a list."""
+        self._stage(("RPUSH", key, *values))
 
     def lpop(self, key: str) -> None:
         """Remove the head of a list."""

@@ -13,7 +13,14 @@ from pyqless.core.commands import call
 from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.putting import JobSpec, put_new
 from pyqless.core.transaction import Transaction
-from pyqless.errors import InvalidArgument, JobLost, JobNotFound, QlessError, StoreCorrupted
+from pyqless.errors import (
+    CorruptedJob,
+    InvalidArgument,
+    JobLost,
+    JobNotFound,
+    QlessError,
+    StoreCorrupted,
+)
 from tests.unit.core.remembering import Store
 
 
@@ -214,3 +221,47 @@ def test_what_follows_several_calls_follows_once_and_last(store: Store) -> None:
     rest = note("rest")
     assert together(store, followed("a", rest), followed("b", rest), size=1) == ["a", "b"]
     assert done == ["a", "b", "rest"]
+
+
+# -- samples ----------------------------------------------------------------------------------
+
+RUNS = "ql:s:run:0:q"
+
+
+def test_samples_are_entered_with_one_write_a_field(store: Store) -> None:
+    one_by_one = Store(remembers=False)
+    seconds = (7.3, 7.9, 100.1, 0.1)
+    done = [f"complete {100 + 1 / 3!r} {jid} w q {{}}" for jid in "abcd"]
+    for each in (store, one_by_one):
+        for jid, moment in zip("abcd", seconds, strict=True):
+            each.call(f"put 50 me q {jid} klass {{}} 0")
+            each.call(f"pop {100 - moment!r} q w 1")
+    for words in done:
+        one_by_one.call(words)
+    store.run(batches.together(calls(*done), size=100), 100 + 1 / 3)
+    assert store.dump()[RUNS] == one_by_one.dump()[RUNS]
+    writes = [write for write in store.transactions[0].writes if write[1] == RUNS]
+    assert [write[:4] for write in writes[:-1]] == [
+        ("HINCRBY", RUNS, "s7", 1),
+        ("HINCRBY", RUNS, "s8", 1),
+        ("HINCRBY", RUNS, "m1", 1),
+        ("HINCRBY", RUNS, "s0", 1),
+    ]
+    assert len(writes) == 5
+
+
+def test_a_call_that_fails_late_leaves_no_sample(store: Store) -> None:
+    fill(store, "a", "b", "c")
+    store.keyspace.write(("HSET", "ql:j:b", "retries", "many"))
+    first, fault, last = together(store, *(f"complete 100 {jid} w q {{}}" for jid in "abc"))
+    assert (first, last) == ("complete", "complete")
+    assert isinstance(fault, CorruptedJob)
+    assert store.dump()[RUNS]["total"] == "2"
+
+
+def test_samples_of_damaged_statistics_are_each_reported(store: Store) -> None:
+    fill(store, "a", "b")
+    store.keyspace.write(("HSET", RUNS, "total", "-2", "mean", "0", "vk", "0"))
+    assert together(store, *(f"complete 100 {jid} w q {{}}" for jid in "ab")) == ["complete"] * 2
+    assert store.dump()[RUNS] == {"total": "-1", "mean": "-40", "vk": "3200", "s40": "1"}
+    assert [fault.argument for fault in store.transactions[0].reports] == [RUNS]
