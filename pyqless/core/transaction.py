@@ -12,17 +12,22 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Container, Generator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from pyqless.core.effects import Ahead, Batch, Command, Replies
 from pyqless.core.keys import Keys
 from pyqless.core.keyspace import OUTCOMES, READS, Image, WrongType, image_of
+from pyqless.core.merging import merge
 from pyqless.core.patching import Patch, patch
 from pyqless.errors import StoreCorrupted
 
 __all__ = ["Stale", "Transaction", "raise_first"]
+
+#: from how many writes on, and how many to one key, it pays to look for such as can be made together
+_MANY: Final = 48
+_SEVERAL: Final = 4
 
 #: The read that fetches a key whole, by the first letter of any command on a key of that type.
 _WHOLE_READ: dict[str, tuple[Any, ...]] = {
@@ -110,20 +115,36 @@ class Transaction:
 
     # -- what is to be committed ------------------------------------------------------------
     #
-    # For a storage that holds values of the same kind as images, the two together are as good as ``writes``.
+    # Within a commit only the order of the writes to one key counts, and that of the messages. For a storage that
+    # holds values of the same kind as images, ``blind`` and ``changed`` together are as good as ``merged``.
+
+    @property
+    def merged(self) -> list[Command]:
+        """The writes and the messages, with fewer commands where there are many."""
+        return self._merged({}) if len(self.writes) >= _MANY else self.writes
 
     @property
     def blind(self) -> list[Command]:
-        """The messages, and the writes to keys that have no image."""
+        """As ``merged``, less the writes to keys that have an image."""
         images = self._images
+        if len(self.writes) >= _MANY:
+            return self._merged(images)
         return [write for write in self.writes if write[1] not in images or not _is_to_key(write)]
 
     @property
     def changed(self) -> dict[str, Image]:
         """What the images of the others have become."""
         images = self._images
-        keys = [write[1] for write in self.writes if _is_to_key(write)]
-        return {key: images[key] for key in keys if key in images}
+        return {key: images[key] for key in self._staged_by_key() if key in images}
+
+    def _merged(self, apart: Container[str]) -> list[Command]:
+        """All with fewer commands, but for the writes to some keys."""
+        merged: list[Command] = []
+        for key, writes in self._staged_by_key().items():
+            if key not in apart:
+                merged += writes if len(writes) < _SEVERAL else merge(writes)
+        merged += [write for write in self.writes if not _is_to_key(write)]
+        return merged
 
     # -- reading ----------------------------------------------------------------------------
 

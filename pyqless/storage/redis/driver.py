@@ -318,7 +318,7 @@ class _Attempt:
     # -- committing -------------------------------------------------------------------------
 
     def _commit(self) -> Steps[None]:
-        lane, writes = self._lane, self.tx.writes
+        lane, writes = self._lane, self.tx.merged
         if self.tx.grows and lane.room < lane.headroom:
             raise StoreRefused(
                 f"the store has {max(lane.room, 0):.1%} of its memory left, and the last"
