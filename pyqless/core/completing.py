@@ -12,7 +12,7 @@ from pyqless.core.chaining import followed
 from pyqless.core.dependencies import state_reads, wait_for
 from pyqless.core.effects import FollowedBy, Replies, Transition
 from pyqless.core.foreseeing import COMPLETION_SETTINGS, completion_reads, next_pop
-from pyqless.core.messages import publish_event, publish_log
+from pyqless.core.messages import publish_change, publish_event
 from pyqless.core.ownership import COMPLETE, require_lock
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
@@ -66,18 +66,18 @@ def complete(
     room = letting_go.room(tx) if waiting else 0
     children, later = waiting[:room], waiting[room:]
     released, found = yield from _load(tx, children, others)
-
-    _leave(job, worker, queue, data, settings, sampler)
+    if waiting:
+        tx.delete(tx.keys.dependents(jid))
+    _leave(job, worker, queue, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
-    publish_log(tx, jid=jid, event="completed", queue=queue)
-    _write(job, "complete", "")
+    publish_change(tx, jid, event="completed", queue=queue)
+    _write(job, data, "complete", "")
     tx.zadd(tx.keys.completed, tx.now, jid)
     expiry.drop(tx, others, found)
     if len(others) < len(expiring.going):
         expiry.drop(tx, [(jid, tx.now)], [fields.get("tags"), tx.now])
     letting_go.let_all_go(tx, children, released, jid)
     letting_go.put_off(tx, later, jid)
-    tx.delete(tx.keys.dependents(jid))
     next_pop(tx, queue)
     return followed(
         "complete",
@@ -121,12 +121,12 @@ def advance(
     _require(job, worker, queue)
     if isinstance(to, InvalidArgument):
         raise to
-    _leave(job, worker, queue, data, settings, sampler)
+    _leave(job, worker, queue, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
-    publish_log(tx, jid=jid, event="advanced", queue=queue, to=to.queue)
+    publish_change(tx, jid, event="advanced", queue=queue, to=to.queue)
     job.record(settings.history_limit(), "put", q=to.queue)
     tx.zadd_new(keys.queues, tx.now, to.queue)
-    _write(job, "waiting", to.queue)
+    _write(job, data, "waiting", to.queue)
     state = _enter(job, to, dict(zip(parents, states, strict=True)))
     next_pop(tx, queue)
     return followed(state, sampler.housekeeping())
@@ -182,20 +182,18 @@ def _load(
     return replies[: 2 * len(children)], replies[2 * len(children) :]
 
 
-def _leave(
-    job: StoredJob, worker: str, queue: str, data: str, settings: Settings, sampler: Sampler
-) -> None:
+def _leave(job: StoredJob, worker: str, queue: str, settings: Settings, sampler: Sampler) -> None:
     tx = job.tx
     job.record(settings.history_limit(), "done")
     places.leave(tx, queue, job.jid)
     sampler.add(tx.now - job.number("time", tx.now))
-    job.set("data", data, "time", lua.timestamp(tx.now))
     tx.zrem(tx.keys.worker_jobs(worker), job.jid)
 
 
-def _write(job: StoredJob, state: str, queue: str) -> None:
+def _write(job: StoredJob, data: str, state: str, queue: str) -> None:
     retries = lua.argument(job.number("retries"))
     job.set(
+        *("data", data, "time", lua.timestamp(job.tx.now)),
         *("state", state, "worker", "", "failure", "{}"),
         *("queue", queue, "expires", "0", "remaining", retries),
     )

@@ -107,7 +107,7 @@ def completion_reads(
 
 def completion(tx: Transaction, jid: str, queue: str) -> None:
     """Foresee that a job's lock will be renewed, or the job completed."""
-    if tx.memory is None:
+    if not tx.foresees:
         return
     sampler = Sampler.of(tx, "run", queue)
     guarded, free = completion_reads(tx, jid, sampler)
@@ -117,7 +117,7 @@ def completion(tx: Transaction, jid: str, queue: str) -> None:
 
 def another_pop(tx: Transaction, queue: str, count: float) -> None:
     """Foresee that who has found nothing will look again, and find nothing again."""
-    if tx.memory is None or busyness.is_busy(tx, queue):
+    if not tx.foresees or busyness.is_busy(tx, queue):
         return
     guarded, free = pop_reads(tx, queue, count, None, Sampler.of(tx, "wait", queue))
     tx.foresee("none:" + queue, *guarded, *free, aging=(tx.keys.letting_go,))
@@ -161,11 +161,13 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
     """
     if tx.memory is None:
         return
-    keys = tx.keys
-    looks = tx.memory.get(("puts", queue)) or ()
     jid = tx.memory.get(("next", queue))
     if jid is None and put is not None and ("next", queue) in tx.memory:
         jid = tx.memory["next", queue] = put
+    if not tx.foresees:
+        return
+    keys = tx.keys
+    looks = tx.memory.get(("puts", queue)) or ()
     if jid is None or busyness.is_busy(tx, queue):
         tx.foresee("put:" + queue, *looks, aging=(keys.work(queue),))
         return

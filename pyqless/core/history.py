@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from pyqless.core import lua
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob
 
-__all__ = ["append", "entry_of", "is_plain", "migrate"]
+__all__ = ["append", "entry", "entry_of", "entry_with", "is_plain", "migrate"]
 
 
 def append(
@@ -23,9 +24,7 @@ def append(
     jid: str,
     entries: Sequence[str],
     limit: int,
-    what: str,
-    data: str | None,
-    moment: float,
+    entry: str,
 ) -> None:
     """
     Append an entry, dropping old ones but never the first.
@@ -33,8 +32,7 @@ def append(
     Args:
         entries: the job's history as a live image, its key guarded.
         limit: how many entries there may be; 0 and below: any number, and the core takes 2 likewise.
-        data: JSON text of what is kept beside the moment and ``what``, or None for nothing.
-        moment: Unix time, seconds.
+        entry: see ``entry`` and ``entry_with``.
     """
     key = tx.keys.history(jid)
     if _is_too_long(len(entries), limit):
@@ -42,7 +40,7 @@ def append(
         tx.lpop(key)
         tx.ltrim(key, 2 - limit, -1)
         tx.lpush(key, first)
-    tx.rpush(key, _entry(moment, what, data))
+    tx.rpush(key, entry)
 
 
 def _is_too_long(length: int, limit: int) -> bool:
@@ -52,7 +50,28 @@ def _is_too_long(length: int, limit: int) -> bool:
     return length > max(limit - 1, 1)
 
 
-def _entry(moment: float, what: str, data: str | None) -> str:
+def entry(moment: float, what: str, **names: str) -> str:
+    """
+    An entry such as many jobs have.
+
+    Args:
+        moment: Unix time, seconds.
+        names: what is kept beside the moment and ``what``, such as the name of a queue.
+    """
+    # to a cache -0.0 would be the same as 0.0
+    return _entry(moment, what, **names) if moment else _made(moment, what, **names)
+
+
+def _made(moment: float, what: str, **names: str) -> str:
+    return entry_with(moment, what, lua.encode(names) if names else None)
+
+
+#: many jobs have the same at one moment
+_entry = lru_cache(maxsize=256)(_made)
+
+
+def entry_with(moment: float, what: str, data: str | None) -> str:
+    """As ``entry``, with JSON text of what is kept beside, or None for nothing."""
     head = f"[{lua.concat(lua.floor(moment))},{lua.quote(what)}"
     return f"{head}]" if data is None else f"{head},{data}]"
 
@@ -78,12 +97,12 @@ def migrate(tx: Transaction, jid: str, fields: Mapping[str, str]) -> None:
 
 
 def _old_entries(visit: dict[str, Any]) -> Iterator[str]:
-    yield _entry(_moment(visit["put"]), "put", _picked(visit, "q"))
+    yield entry_with(_moment(visit["put"]), "put", _picked(visit, "q"))
     if visit.get("popped", False) is not False:
-        yield _entry(_moment(visit["popped"]), "popped", _picked(visit, "worker"))
+        yield entry_with(_moment(visit["popped"]), "popped", _picked(visit, "worker"))
     for what in ("failed", "done"):
         if visit.get(what, False) is not False:
-            yield _entry(_moment(visit[what]), what, None)
+            yield entry_with(_moment(visit[what]), what, None)
 
 
 def _picked(visit: dict[str, Any], field: str) -> str:

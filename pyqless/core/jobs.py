@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyqless.core import lua, records
+from pyqless.core import history, lua, records
 from pyqless.core.candidates import found_in, shown_reads
 from pyqless.core.effects import Replies, Transition
 from pyqless.core.models import Job
@@ -107,7 +107,8 @@ def log(tx: Transaction, jid: str, message: str, data: str | None) -> Transition
     if not fields:
         raise absent(jid, f"Log(): Job {jid} does not exist")
     job = StoredJob(tx, jid, fields, entries)
-    job.record_json(Settings(names, texts).history_limit(), message, data)
+    entry = history.entry_with(tx.now, message, data)
+    job.append(Settings(names, texts).history_limit(), entry)
 
 
 def absent(jid: str, lua_text: str) -> JobNotFound:

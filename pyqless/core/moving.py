@@ -10,7 +10,7 @@ from typing import Any
 from pyqless.core import records
 from pyqless.core.effects import Continue, Replies, Transition
 from pyqless.core.keys import Keys
-from pyqless.core.messages import publish_event, publish_log
+from pyqless.core.messages import publish_change, publish_event
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
 from pyqless.core.sweeping import Course, Dealt, Swept, from_the_top, require_standing, sweep
@@ -91,7 +91,7 @@ def _sound(tx: Transaction, jid: str, fields: Any, entries: Any) -> StoredJob | 
 
 
 def _take_over(job: StoredJob, to: str, limit: int) -> None:
-    publish_log(job.tx, jid=job.jid, event="put", queue=to)
+    publish_change(job.tx, job.jid, event="put", queue=to)
     job.record(limit, "put", q=to)
     job.set("queue", to)
 

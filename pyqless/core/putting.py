@@ -11,7 +11,7 @@ from pyqless.core.effects import Transition
 from pyqless.core.fields import Tags, names_of
 from pyqless.core.jobs import absent
 from pyqless.core.keys import RESERVED_SUFFIXES
-from pyqless.core.messages import lock_lost, publish_event, publish_log
+from pyqless.core.messages import lock_lost, publish_change, publish_event
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
@@ -169,7 +169,7 @@ def _replace(job: StoredJob, worker: str, queue: str, limit: int) -> None:
     old_queue, old_worker = job.fields.get("queue"), job.fields.get("worker")
     if "tags" in job.fields:
         tags.unindex(tx, jid, job.tag_list())
-    publish_log(tx, jid=jid, event="put", queue=queue)
+    publish_change(tx, jid, event="put", queue=queue)
     job.record(limit, "put", q=queue)
     if old_queue is not None:
         places.leave(tx, old_queue, jid, depends=True)

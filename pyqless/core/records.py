@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyqless.core import history, lua
+from pyqless.core import history
 from pyqless.core.effects import Command
 from pyqless.core.fields import Fields
 from pyqless.core.keys import Keys
@@ -59,17 +59,14 @@ class StoredJob(Fields):
         """Set fields: name, text, name, text, ..."""
         self.tx.hset(self.tx.keys.job(self.jid), *pairs)
 
-    def record(self, limit: int, what: str, *, moment: float | None = None, **data: str) -> None:
-        """Append to the history, at the transaction's moment unless another is given; see ``history.append``."""
-        self.record_json(limit, what, lua.encode(data) if data else None, moment)
+    def record(self, limit: int, what: str, *, moment: float | None = None, **names: str) -> None:
+        """Append an entry of ``history.entry``, of the transaction's moment unless another is given."""
+        self.append(limit, history.entry(self.tx.now if moment is None else moment, what, **names))
 
-    def record_json(
-        self, limit: int, what: str, data: str | None, moment: float | None = None
-    ) -> None:
-        """Append to the history what comes as JSON text."""
+    def append(self, limit: int, entry: str) -> None:
+        """Append an entry to the history."""
         history.migrate(self.tx, self.jid, self.fields)
-        when = self.tx.now if moment is None else moment
-        history.append(self.tx, self.jid, self.entries, limit, what, data, when)
+        history.append(self.tx, self.jid, self.entries, limit, entry)
 
     def spend_retry(self) -> None:
         """Count one retry down, and begin anew with the grace period."""

@@ -78,6 +78,8 @@ class Settings:
         Raises:
             InvalidSetting: the setting is above 0 and not whole.
         """
+        if self._texts["max-job-history"] is None:
+            return 100
         limit = self.number("max-job-history", 100.0)
         if limit <= 0:
             return 0

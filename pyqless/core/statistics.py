@@ -120,8 +120,8 @@ class Sampler:
     ) -> None:
         self._tx = tx
         self._place = _place(tx.keys, key)
-        #: None as long as there is no sample
-        self._summary: _Summary | StoreCorrupted | None = None
+        #: as the store has it
+        self._summary: list[str | None] | StoreCorrupted = [None]
         self._deferred: list[str] = []
         self.defers = defers
         self._topic = topic
@@ -157,8 +157,7 @@ class Sampler:
         """
         if self.defers:
             return replies
-        summary, *others, deferred = replies
-        self._summary = _summary_of(self._place.key, summary)
+        self._summary, *others, deferred = replies
         self._deferred = [] if isinstance(deferred, StoreCorrupted) else deferred
         return others
 
@@ -186,10 +185,11 @@ class Sampler:
     def _enter(self, samples: Iterable[float]) -> None:
         """Enter samples behind those that others have deferred."""
         tx, key, deferred = self._tx, self._place.key, self._deferred
+        summary = _parsed(key, self._summary)
         bins: dict[str, int] = {}
         for seconds in chain((lua.to_number(text) or 0.0 for text in deferred), samples):
             try:
-                self._summary = self._with(seconds)
+                summary = _with(key, summary, seconds)
             except StoreCorrupted as fault:
                 tx.reports.append(fault)
                 continue
@@ -197,35 +197,40 @@ class Sampler:
             bins[name] = bins.get(name, 0) + 1
         for name, number in bins.items():
             tx.hincrby(key, name, number)
-        if bins and isinstance(self._summary, tuple):
-            total, mean, vk = map(lua.argument, self._summary)
+        if bins and isinstance(summary, tuple):
+            total, mean, vk = map(lua.argument, summary)
+            self._summary = [total, mean, vk]
             tx.hset(key, "total", total, "mean", mean, "vk", vk)
         if deferred:
             tx.ltrim(self.pending, len(deferred), -1)
             self._deferred = []
 
-    def _with(self, sample: float) -> _Summary:
-        key, summary = self._place.key, self._summary
-        if isinstance(summary, StoreCorrupted):
-            raise summary
-        if not math.isfinite(sample):
-            raise StoreCorrupted(f"{key} takes no sample of {sample} seconds", argument=key)
-        if summary is None:
-            return 1.0, sample, 0.0
-        if summary[0] == -1:
-            raise _no_statistics(key, summary)
-        return _welford(*summary, sample)
 
-
-def _summary_of(key: str, reply: Any) -> _Summary | StoreCorrupted | None:
-    if isinstance(reply, StoreCorrupted):
-        return reply
-    if reply[0] is None:
+def _parsed(
+    key: str, summary: list[str | None] | StoreCorrupted
+) -> _Summary | StoreCorrupted | None:
+    """A summary; None where there is no sample yet."""
+    if isinstance(summary, StoreCorrupted):
+        return summary
+    if summary[0] is None:
         return None
-    total, mean, vk = map(lua.to_number, reply)
+    total, mean, vk = map(lua.to_number, summary)
     if total is None or mean is None or vk is None:
-        return _no_statistics(key, reply)
+        return _no_statistics(key, summary)
     return total, mean, vk
+
+
+def _with(key: str, summary: _Summary | StoreCorrupted | None, sample: float) -> _Summary:
+    """A summary with one more sample."""
+    if isinstance(summary, StoreCorrupted):
+        raise summary
+    if not math.isfinite(sample):
+        raise StoreCorrupted(f"{key} takes no sample of {sample} seconds", argument=key)
+    if summary is None:
+        return 1.0, sample, 0.0
+    if summary[0] == -1:
+        raise _no_statistics(key, summary)
+    return _welford(*summary, sample)
 
 
 def _no_statistics(key: str, summary: Any) -> StoreCorrupted:

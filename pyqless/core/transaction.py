@@ -67,6 +67,7 @@ class Transaction:
         "batched",
         "beside",
         "chance",
+        "foresees",
         "gathers",
         "grows",
         "keys",
@@ -96,7 +97,9 @@ class Transaction:
         self.beside: dict[Command, None] = {}
         #: whether it brings in new work, which a store that is nearly full had better not take
         self.grows = False
-        #: what the next transition will probably read
+        #: whether to foresee what the next transition will read: not where others follow in the same transaction
+        self.foresees = memory is not None
+        #: what that is, probably
         self.ahead: Ahead | None = None
         #: staged writes and messages, in order
         self.writes: list[Command] = []
@@ -229,6 +232,11 @@ class Transaction:
     def known(self, read: Command, default: Any = None) -> Any:
         """What was read at the beginning, for several transitions; the default if that was not read."""
         return self._known.get(read, default)
+
+    def image(self, key: str) -> dict[str, str] | None:
+        """The live image of a hash, if there is one."""
+        image = self._images.get(key)
+        return image if type(image) is dict else None
 
     def staged(self, key: str) -> Sequence[Command]:
         """The writes to a key so far."""

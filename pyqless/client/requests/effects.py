@@ -68,7 +68,10 @@ def telling(
         value = yield from transition(tx)
         if isinstance(value, Continue):
             return Continue(telling(key, jid, value.rest))
-        (image,) = yield from tx.read(("HGETALL", key(tx.keys, jid)))
+        name = key(tx.keys, jid)
+        image = tx.image(name)
+        if image is None:
+            (image,) = yield from tx.read(("HGETALL", name))
         fields = dict(image) or dict(_GONE)
         if isinstance(value, FollowedBy):
             return FollowedBy((value.value, fields), value.rest)

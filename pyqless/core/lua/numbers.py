@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 __all__ = [
     "STRTOD",
@@ -117,7 +118,12 @@ def argument(value: float | str) -> str:
 
 def timestamp(now: float) -> str:
     """Return the text of a moment (Unix time, seconds) in a job's ``time`` field: 20 decimals."""
-    return f"{now:.20f}"
+    # to a cache -0.0 would be the same as 0.0
+    return _timestamp(now) if now else f"{now:.20f}"
+
+
+#: many jobs are written at one moment
+_timestamp = lru_cache(maxsize=16)("{:.20f}".format)
 
 
 def to_integer_reply(value: float) -> int:

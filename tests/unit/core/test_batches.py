@@ -44,6 +44,10 @@ def fill(store: Store, *jids: str) -> None:
     store.call(f"pop 60 q w {len(jids)}")
 
 
+def new(jid: str) -> Factory[str]:
+    return lambda tx: put_new(tx, "me", "q", jid, JobSpec("klass", "{}"))
+
+
 def raising(fault: QlessError, *, reports: bool = False) -> Factory[Any]:
     """A call that fails when it has staged something."""
 
@@ -83,9 +87,6 @@ def test_what_one_call_guards_and_another_does_not_is_guarded(store: Store) -> N
 
 
 def test_new_jobs_are_put_without_reading(store: Store) -> None:
-    def new(jid: str) -> Factory[str]:
-        return lambda tx: put_new(tx, "me", "q", jid, JobSpec("klass", "{}"))
-
     assert together(store, new("a"), new("b")) == ["a", "b"]
     assert [batch.reads for batch in store.batches] == [()]
     assert store.call("pop 110 q w 9") == ["b", "a"]
@@ -119,6 +120,17 @@ def test_what_calls_read_on_is_not_said_to_be_the_last(store: Store) -> None:
     first, *others = store.batches[:3]
     assert first.last
     assert [batch.last for batch in others] == [False, False]
+
+
+def test_what_comes_next_is_foreseen_once() -> None:
+    store = Store()
+    store.call("pop 50 q w 1")
+    assert together(store, new("a"), new("b")) == ["a", "b"]
+    ahead = store.transactions[0].ahead
+    assert ahead is not None
+    assert ahead.topic == "pop:q"
+    assert ("HGETALL", "ql:j:a") in ahead.reads
+    assert ("HGETALL", "ql:j:b") not in ahead.reads
 
 
 # -- outcomes ---------------------------------------------------------------------------------
