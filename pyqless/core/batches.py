@@ -119,9 +119,9 @@ def _outcome(
 ) -> Transition[Outcome | FollowedBy]:
     staged, reported, sampled = len(tx.writes), len(tx.reports), len(tx.samples)
     try:
-        if call.first is None:
-            return (yield from call.steps)
-        return (yield from resumed(call.steps, (yield from tx.recall(call.first))))
+        # a generator is begun by sending it None
+        replies: Any = None if call.first is None else (yield from tx.recall(call.first))
+        return (yield from resumed(call.steps, replies))
     except QlessError as fault:
         if all_or_nothing:
             raise

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from pyqless.core import failures, lua, places, statistics, tags
+from pyqless.core import failures, places, statistics, tags
 from pyqless.core.effects import Continue, Transition
-from pyqless.core.messages import publish_event
+from pyqless.core.messages import about, publish_event
 from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
 from pyqless.errors import HasDependents
@@ -198,14 +198,11 @@ def _cancel(job: StoredJob, dependencies: set[str], tracked: float | None) -> No
     """Delete a job; ``dependencies`` and the job's fields are live images."""
     tx, keys, jid, fields = job.tx, job.tx.keys, job.jid, job.fields
     queue, worker = fields.get("queue"), fields.get("worker")
-    absent: Any = False
-    message = lua.encode(
-        {
-            "jid": jid,
-            "worker": absent if worker is None else worker,
-            "event": "canceled",
-            "queue": absent if queue is None else queue,
-        }
+    message = about(
+        jid,
+        worker=False if worker is None else worker,
+        event="canceled",
+        queue=False if queue is None else queue,
     )
     tx.publish(keys.channel("log"), message)
     if worker:
@@ -213,9 +210,10 @@ def _cancel(job: StoredJob, dependencies: set[str], tracked: float | None) -> No
         tx.publish(keys.worker_channel(worker), message)
     if queue is not None:
         places.leave(tx, queue, jid, depends=True)
-    for parent in sorted(dependencies):
-        tx.srem(keys.dependents(parent), jid)
-    tx.delete(keys.dependencies(jid))
+    if dependencies:
+        for parent in sorted(dependencies):
+            tx.srem(keys.dependents(parent), jid)
+        tx.delete(keys.dependencies(jid))
     if fields.get("state") == "failed" and queue is not None:
         statistics.count(tx, queue, failures.failure_of(job).when, failed=-1)
     if "tags" in fields:

@@ -44,6 +44,10 @@ class Batch(NamedTuple):
     #: the reads see one instant; such a batch has no guards
     snapshot: bool = False
 
+    def with_more(self, *reads: Command) -> Batch:
+        """The same with further reads behind them."""
+        return Batch((*self.reads, *reads), self.guarded, self.last, self.snapshot)
+
     @property
     def guards(self) -> list[str]:
         """The keys of the guarded reads, each once."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from pyqless.core import lua
+from pyqless.core import history, lua
 from pyqless.core.candidates import Candidate
 from pyqless.core.effects import Transition
 from pyqless.core.locks import hold
@@ -55,16 +55,19 @@ def hand_out(
     """
     if not candidates:
         return
-    limit, waited = settings.history_limit(), []
+    limit, entry = settings.history_limit(), history.entry(tx.now, "popped", worker=worker)
+    changes = (
+        *("time", lua.timestamp(tx.now), "worker", worker),
+        *("expires", lua.argument(expires), "state", "running"),
+    )
+    jids, waited = [], []
     for candidate in candidates:
         job = candidate.job
-        job.record(limit, "popped", worker=worker)
+        jids.append(job.jid)
         waited.append(tx.now - job.number("time", tx.now))
-        job.set(
-            *("time", lua.timestamp(tx.now), "worker", worker),
-            *("expires", lua.argument(expires), "state", "running"),
-        )
-        hold(job, queue, worker, expires)
+        job.append(limit, entry)
+        job.set(*changes)
         publish_event(tx, "popped", job.jid, candidate.tracked)
+    hold(tx, queue, worker, expires, jids)
     sampler.add(*waited)
-    tx.zrem(tx.keys.work(queue), *(candidate.job.jid for candidate in candidates))
+    tx.zrem(tx.keys.work(queue), *jids)

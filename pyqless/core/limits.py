@@ -8,11 +8,13 @@ It stands in the setting ``QUEUE-max-waiting``, which all clients of pyqless hee
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TypeVar
 
 from pyqless.core.chaining import resumed
-from pyqless.core.effects import Factory, Transition
+from pyqless.core.effects import Command, Factory, Transition
 from pyqless.core.foreseeing import note_puts
+from pyqless.core.keys import Keys
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction, raise_first
 from pyqless.errors import QueueFull
@@ -43,32 +45,39 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
         QueueFull: as many wait already; nothing has been changed.
         InvalidSetting: the setting is no number.
     """
-    names = (setting_of(queue),)
 
     def begin(tx: Transaction) -> Transition[T]:
-        setting, size = Settings.read(tx.keys, names), ("ZCARD", tx.keys.work(queue))
+        setting, size = looks = _looks(tx.keys, queue)
         steps = transition(tx)
         batch = next(steps)
         if tx.batched:
             tx.beside[size] = None
-            *replies, texts = yield batch._replace(reads=(*batch.reads, setting))
+            *replies, texts = yield batch.with_more(setting)
             raise_first([texts])
-            yield from _require_room_in_batch(tx, queue, _allowed(limit, queue, texts))
+            allowed = _allowed(limit, queue, texts)
+            if allowed < math.inf:
+                yield from _require_room_in_batch(tx, queue, allowed)
             return (yield from resumed(steps, replies))
-        *replies, texts, waiting = yield batch._replace(reads=(*batch.reads, setting, size))
+        *replies, texts, waiting = yield batch.with_more(*looks)
         raise_first([texts, waiting])
         allowed = _allowed(limit, queue, texts)
         _require_room(queue, waiting, allowed)
         # how many wait matters only where there is a limit, and then it must not be old
-        note_puts(tx, queue, None if math.isfinite(allowed) else (setting, size))
+        note_puts(tx, queue, None if math.isfinite(allowed) else looks)
         return (yield from resumed(steps, replies))
 
     return begin
 
 
+@lru_cache(maxsize=256)
+def _looks(keys: Keys, queue: str) -> tuple[Command, Command]:
+    """What a put looks at: a setting, and how many jobs wait."""
+    return Settings.read(keys, (setting_of(queue),)), ("ZCARD", keys.work(queue))
+
+
 def _require_room_in_batch(tx: Transaction, queue: str, limit: float) -> Transition[None]:
     """As for a single call, but those before it in the transaction count."""
-    if math.isfinite(limit) and not _has_room_for_all(tx, queue, limit):
+    if not _has_room_for_all(tx, queue, limit):
         (waiting,) = yield from tx.read(free=(("ZCARD", tx.keys.work(queue)),))
         _require_room(queue, waiting, limit)
 
@@ -81,6 +90,8 @@ def _has_room_for_all(tx: Transaction, queue: str, limit: float) -> bool:
 
 
 def _allowed(limit: float, queue: str, texts: list[str | None]) -> float:
+    if texts == [None]:
+        return limit
     names = (setting_of(queue),)
     return min(limit, Settings(names, texts).number(*names, math.inf))
 

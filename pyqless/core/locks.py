@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 
 from pyqless.core import failures, foreseeing, lua, places, records, statistics
@@ -21,11 +21,12 @@ __all__ = ["Expired", "expire", "heartbeat", "hold", "require_running", "timeout
 _HISTORY = ("max-job-history",)
 
 
-def hold(job: StoredJob, queue: str, worker: str, expires: float) -> None:
-    """Enter a worker's lock on a job, or extend it, where locks are looked up."""
-    tx = job.tx
-    tx.zadd(tx.keys.worker_jobs(worker), expires, job.jid)
-    tx.zadd(tx.keys.locks(queue), expires, job.jid)
+def hold(tx: Transaction, queue: str, worker: str, expires: float, jids: Iterable[str]) -> None:
+    """Enter a worker's locks on jobs, or extend them, where locks are looked up."""
+    held, locks = tx.keys.worker_jobs(worker), tx.keys.locks(queue)
+    for jid in jids:
+        tx.zadd(held, expires, jid)
+        tx.zadd(locks, expires, jid)
 
 
 def heartbeat(tx: Transaction, jid: str, worker: str, data: str | None = None) -> Transition[float]:
@@ -57,7 +58,7 @@ def heartbeat(tx: Transaction, jid: str, worker: str, data: str | None = None) -
         job.set("data", data)
     job.set("expires", lua.argument(expires), "worker", worker)
     tx.zadd(keys.workers, tx.now, worker)
-    hold(job, job.text("queue"), worker, expires)
+    hold(tx, job.text("queue"), worker, expires, [jid])
     foreseeing.completion(tx, jid, queue)
     return expires
 

@@ -26,6 +26,8 @@ def merge(writes: Sequence[Command]) -> list[Command]:
     for name, group in groupby(writes, _variadic):
         if name is None:
             merged += group
+        elif name == "NX":
+            merged += dict.fromkeys(group)  # the first of the same has done it
         else:
             arguments = chain.from_iterable(write[2:] for write in group)
             merged.append((name, writes[0][1], *arguments))
@@ -33,6 +35,8 @@ def merge(writes: Sequence[Command]) -> list[Command]:
 
 
 def _variadic(write: Command) -> str | None:
-    """The name of a write that takes more; None for others, among them a ZADD with an option."""
+    """The name of a write that takes more, or NX for a ZADD of that option; None for others."""
     name: str = write[0]
-    return name if name in _VARIADIC or (name == "ZADD" and len(write) % 2 == 0) else None
+    if name == "ZADD":
+        return name if len(write) % 2 == 0 else "NX" if write[2] == "NX" else None
+    return name if name in _VARIADIC else None

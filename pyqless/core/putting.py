@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pyqless.core import failures, foreseeing, lua, places, records, statistics, tags
 from pyqless.core.dependencies import state_reads, wait_for
@@ -148,7 +148,13 @@ class _Kept(NamedTuple):
     retries: float
 
 
+#: what is usual
+_USUAL: Final = _Kept(0.0, [], 5.0)
+
+
 def _kept(spec: JobSpec, job: StoredJob) -> _Kept:
+    if not job.fields and (spec.priority, spec.tags, spec.retries) == (None, None, None):
+        return _USUAL
     return _Kept(
         job.number("priority", 0.0) if spec.priority is None else spec.priority,
         job.kept_tags("[]") if spec.tags is None else spec.tags,

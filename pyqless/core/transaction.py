@@ -146,7 +146,7 @@ class Transaction:
         for key, writes in self._staged_by_key().items():
             if key not in apart:
                 merged += writes if len(writes) < _SEVERAL else merge(writes)
-        merged += [write for write in self.writes if not _is_to_key(write)]
+        merged += [write for write in self.writes if write[0] == "PUBLISH"]
         return merged
 
     # -- reading ----------------------------------------------------------------------------
@@ -312,7 +312,7 @@ class Transaction:
         """The writes by their keys; most transitions never ask."""
         staged, writes = self._staged, self.writes
         for write in writes[self._indexed :]:
-            if _is_to_key(write):
+            if write[0] != "PUBLISH":
                 staged.setdefault(write[1], []).append(write)
         self._indexed = len(writes)
         return staged

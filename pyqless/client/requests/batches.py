@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,6 +14,7 @@ from pyqless.client.requests import enqueueing
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests.effects import giving, settled
 from pyqless.client.views import JobView, NamedQueue
+from pyqless.core import cancelling
 from pyqless.core.batches import together
 from pyqless.core.effects import Factory
 from pyqless.core.waking import announced
@@ -49,11 +49,19 @@ def put(queue: NamedQueue, items: Iterable[Any], *, all_or_nothing: bool) -> Fac
 
 def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
     if isinstance(item, tuple) and len(item) == 2:
-        item = NewJob(*item)
-    if not isinstance(item, NewJob):
+        klass, data = item
+        options: Mapping[str, Any] = {}
+    elif isinstance(item, NewJob):
+        klass, data, options = item.klass, item.data, item.options
+    else:
         checks.refuse(name, item, "must be a NewJob, or a pair of klass and data")
-    with _naming(name):
-        return enqueueing.put(queue, item.klass, item.data, **(_UNSAID | item.options)).transition
+    try:
+        if options or not isinstance(klass, str):
+            return enqueueing.put(queue, klass, data, **{**_UNSAID, **options}).transition
+        return enqueueing.put_plain(queue, klass, data).transition
+    except InvalidArgument as fault:
+        _place(fault, name)
+        raise
 
 
 def complete(
@@ -93,7 +101,7 @@ def cancel(jobs: Iterable[Job | str], *, all_or_nothing: bool) -> Factory[list[A
 
 def _cancel(name: str, job: Any) -> Factory[str]:
     jid = job.jid if isinstance(job, JobView) else checks.jid(name, job)
-    return giving(jid, requests.cancel([jid]))
+    return giving(jid, partial(cancelling.cancel, jids=[jid]))
 
 
 def noted(batch: Batch, outcomes: Iterable[Any]) -> list[Any]:
@@ -116,8 +124,11 @@ def _of_jobs(
         if not isinstance(job, JobView):
             checks.refuse(name, job, f"must be a job, not {type(job).__name__}")
         known.append(job)
-        with _naming(name):
+        try:
             return call(job)
+        except InvalidArgument as fault:
+            _place(fault, name)
+            raise
 
     calls = _each("jobs", jobs, checked)
     return Batch(known, _together(calls, size, all_or_nothing=all_or_nothing))
@@ -132,15 +143,10 @@ def _each(
     return [call(f"{argument}[{number}]", item) for number, item in enumerate(items)]
 
 
-@contextmanager
-def _naming(item: str) -> Iterator[None]:
+def _place(fault: InvalidArgument, item: str) -> None:
     """Say of bad input in which item it is."""
-    try:
-        yield
-    except InvalidArgument as fault:
-        fault.args = (f"{item}: {fault}",)
-        fault.argument = f"{item}.{fault.argument}"
-        raise
+    fault.args = (f"{item}: {fault}",)
+    fault.argument = f"{item}.{fault.argument}"
 
 
 def _together(calls: list[Factory[Any]], size: int, *, all_or_nothing: bool) -> Factory[list[Any]]:

@@ -20,7 +20,7 @@ from pyqless.core.recurring import RecurSpec
 from pyqless.core.uniqueness import OnConflict, put_unless_taken, recur_unless_taken
 from pyqless.core.waking import announced
 
-__all__ = ["Put", "job_spec", "put", "recur"]
+__all__ = ["Put", "job_spec", "put", "put_plain", "recur"]
 
 Queue: TypeAlias = NamedQueue
 
@@ -41,6 +41,8 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
         given: its options; None where none is given.
     """
     chosen = options.merged(klass, data, given)
+    if all(value is None for value in chosen.values()):
+        return put_plain(queue, klass, data)
     is_new = not (chosen["jid"] or chosen["unique"] or chosen["depends"])
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
@@ -57,14 +59,26 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
     return Put(jid, within(math.inf if limit is None else limit, queue.name, transition))
 
 
+def put_plain(queue: Queue, klass: str | type, data: Any) -> Put:
+    """As ``put``, of a job of which nothing else is said."""
+    jid = _random_jid()
+    spec = JobSpec(checks.klass("klass", klass), queue.client.encoded(data))
+    whose: dict[str, Any] = {"worker": queue.client.worker_name, "queue": queue.name, "jid": jid}
+    return Put(jid, within(math.inf, queue.name, partial(putting.put_new, spec=spec, **whose)))
+
+
+def _random_jid() -> str:
+    # the system's own randomness, for a forked child would repeat that of a generator in Python
+    return os.urandom(16).hex()
+
+
 def _identity(chosen: dict[str, Any], klass: str, text: str) -> tuple[str, OnConflict]:
     """Take the options that say what a job is called, and what is to happen if another is called so."""
     unique = bool(checks.optional(checks.flag, "unique", chosen.pop("unique")))
     conflict = options.on_conflict(chosen.pop("on_conflict"), unique=unique)
     given = chosen.pop("jid")
     if not unique:
-        # the system's own randomness, for a forked child would repeat that of a generator in Python
-        return os.urandom(16).hex() if given is None else checks.jid("jid", given), conflict
+        return _random_jid() if given is None else checks.jid("jid", given), conflict
     if given is not None:
         checks.refuse("jid", given, "cannot be given for a unique job, whose jid is derived")
     return options.digest(klass, text), conflict

@@ -114,6 +114,8 @@ def encode(value: Any) -> str:
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar(value)
+    if kind is list and not value:
+        return "{}"
     parts: list[str] = []
     writers = [_writer(value, parts.append)]
     while writers:
