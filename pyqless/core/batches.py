@@ -74,9 +74,16 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
     enter_gathered(tx)
     done = (*course.done, values)
     if parts:
+        _foresee(tx, begun[0].first)
         rest = _Course(tuple(parts), course.all_or_nothing, done, tuple(after))
         return Continue(partial(_link, course=rest))
     return followed([*chain.from_iterable(done)], *after)
+
+
+def _foresee(tx: Transaction, first: Batch | None) -> None:
+    """Let what is foreseen be what the next calls will read: that which these have read, or else nothing."""
+    if tx.ahead is not None and not (first and {*first.reads} <= {*tx.ahead.reads}):
+        tx.ahead = None
 
 
 class _Begun(NamedTuple):

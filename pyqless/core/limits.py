@@ -55,15 +55,15 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
             *replies, texts = yield batch.with_more(setting)
             raise_first([texts])
             allowed = _allowed(limit, queue, texts)
-            if allowed < math.inf:
+            if math.isfinite(allowed):
                 yield from _require_room_in_batch(tx, queue, allowed)
+            _note_looks(tx, queue, allowed)
             return (yield from resumed(steps, replies))
         *replies, texts, waiting = yield batch.with_more(*looks)
         raise_first([texts, waiting])
         allowed = _allowed(limit, queue, texts)
         _require_room(queue, waiting, allowed)
-        # how many wait matters only where there is a limit, and then it must not be old
-        note_puts(tx, queue, None if math.isfinite(allowed) else looks)
+        _note_looks(tx, queue, allowed)
         return (yield from resumed(steps, replies))
 
     return begin
@@ -73,6 +73,11 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
 def _looks(keys: Keys, queue: str) -> tuple[Command, Command]:
     """What a put looks at: a setting, and how many jobs wait."""
     return Settings.read(keys, (setting_of(queue),)), ("ZCARD", keys.work(queue))
+
+
+def _note_looks(tx: Transaction, queue: str, limit: float) -> None:
+    """Have puts foreseen; how many wait matters only where there is a limit, and then it must not be old."""
+    note_puts(tx, queue, None if math.isfinite(limit) else _looks(tx.keys, queue))
 
 
 def _require_room_in_batch(tx: Transaction, queue: str, limit: float) -> Transition[None]:

@@ -15,11 +15,13 @@ from typing import Final, NamedTuple, TypeAlias
 from pyqless.core import busyness, letting_go, spawning
 from pyqless.core.candidates import Candidate, Place, Scored, load
 from pyqless.core.chaining import followed
-from pyqless.core.effects import Continue, FollowedBy, Transition
+from pyqless.core.effects import Command, Continue, FollowedBy, Transition
 from pyqless.core.foreseeing import pop_opening, pop_settings
 from pyqless.core.handing_out import allowed, hand_out
+from pyqless.core.keys import Keys
 from pyqless.core.line import Line
 from pyqless.core.models import Job
+from pyqless.core.paging import whole
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
@@ -76,22 +78,26 @@ def pop_many(tx: Transaction, queue: str, worker: str, count: float) -> Transiti
 
     What goes wrong once a transaction is committed is left to the next call to tell.
     """
-    link = yield from _open(tx, queue)
+    number = whole("count", count)
+    course = _Course(queue, worker, number, number)
+    link = yield from _open(tx, course, _take_back)
     if link is None:
         return []
     number = yield from allowed(tx, queue, link.settings, count)
     tx.zadd(tx.keys.workers, tx.now, worker)
     if number == 0:
         return []
-    return (yield from _take_back(tx, _Course(queue, worker, number, number), link))
+    return (yield from _take_back(tx, course._replace(wanted=number, left=number), link))
 
 
-def _open(tx: Transaction, queue: str) -> Transition[_Link | None]:
-    """Read what is needed for each link; None if the queue is paused."""
+def _open(tx: Transaction, course: _Course, step: _Step) -> Transition[_Link | None]:
+    """Read what is needed for each link, and what its steps will look at; None if the queue is paused."""
+    queue = course.queue
     busyness.notice(tx, queue)
-    texts, paused, owed = yield from tx.read(
-        *pop_opening(tx.keys, queue), free=[letting_go.look(tx.keys)]
-    )
+    opening, owing = pop_opening(tx.keys, queue), letting_go.look(tx.keys)
+    looks = [look(tx.keys, course) for look in _LOOKS[_STEPS.index(step) :]]
+    yield from tx.preload(*opening, free=[*looks, owing], last=False)
+    texts, paused, owed = yield from tx.read(*opening, free=[owing])
     settings = Settings(pop_settings(queue), texts)
     expires = tx.now + settings.heartbeat(queue)
     return None if paused else _Link(settings, expires, bool(owed))
@@ -103,11 +109,44 @@ def _then(course: _Course, step: _Step) -> Continue:
 
 def _go_on(tx: Transaction, course: _Course, step: _Step) -> Transition[_End]:
     try:
-        link = yield from _open(tx, course.queue)
+        link = yield from _open(tx, course, step)
         return (yield from step(tx, course, link)) if link else list(course.handed)
     except QlessError:
         tx.drop_writes()
         return list(course.handed)
+
+
+# -- the heads of a queue's sets --------------------------------------------------------------
+#
+# They are read with the beginning of each link, in the order of its steps, see ``head_reads``.
+
+
+def _locks(keys: Keys, course: _Course) -> Command:
+    some = max(min(course.wanted - course.stalled, MANY), 1)
+    return ("ZRANGE", keys.locks(course.queue), 0, some - 1, "WITHSCORES")
+
+
+def _recurring(keys: Keys, course: _Course) -> Command:
+    key = keys.recur(course.queue)
+    if course.due:
+        return ("ZSCORE", key, course.due[0])
+    return ("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, max(course.left, 1))
+
+
+def _scheduled(keys: Keys, course: _Course) -> Command:
+    some = max(min(course.left - course.promoted, MANY), 1)
+    return (
+        *("ZRANGEBYSCORE", keys.scheduled(course.queue), 0, "+inf"),
+        *("WITHSCORES", "LIMIT", 0, some),
+    )
+
+
+def _work(keys: Keys, course: _Course) -> Command:
+    some = max(min(course.left, MANY), 1)
+    return ("ZREVRANGE", keys.work(course.queue), 0, some - 1, "WITHSCORES")
+
+
+_LOOKS: Final = (_locks, _recurring, _scheduled, _work)
 
 
 # -- one kind of work each --------------------------------------------------------------------
@@ -116,13 +155,17 @@ def _go_on(tx: Transaction, course: _Course, step: _Step) -> Transition[_End]:
 def _take_back(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     """Deal with expired locks, of which the core looks at as many as jobs are asked for."""
     locks, some = tx.keys.locks(course.queue), course.wanted - course.stalled
+    look = _locks(tx.keys, course)
     # locks that have expired as they are made would be met again, so then there is one transaction
-    some = min(some, MANY) if link.expires > tx.now else some
+    if link.expires > tx.now:
+        some = min(some, MANY)
+    else:
+        look = ("ZRANGE", locks, 0, some - 1, "WITHSCORES")
     some = yield from allowed(tx, course.queue, link.settings, some, course.told)
     if some == 0:
         return (yield from _make(tx, course, link))
-    (head,) = yield from tx.read(free=[("ZRANGE", locks, 0, some - 1, "WITHSCORES")])
-    stalled = [entry for entry in head if entry[1] <= tx.now]
+    (head,) = yield from tx.read(free=[look])
+    stalled = [entry for entry in head[:some] if entry[1] <= tx.now]
     if not stalled:
         return (yield from _make(tx, course, link))
     line, sampler = Line(tx, course.queue, some, link.settings), _sampler(tx, course)
@@ -144,14 +187,13 @@ def _make(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     """Make the jobs of recurring ones, all of the one that was due first before those of the next."""
     keys, recur = tx.keys, tx.keys.recur(course.queue)
     if course.due is None:
-        limit = ("WITHSCORES", "LIMIT", 0, max(course.left, 1))
-        (head,) = yield from tx.read(free=[("ZRANGEBYSCORE", recur, 0, "+inf", *limit)])
+        (head,) = yield from tx.read(free=[_recurring(keys, course)])
         course = course._replace(due=tuple(jid for jid, moment in head if moment <= tx.now))
     some = min(course.left - course.made, MANY)
     if not course.due or some <= 0:
         return (yield from _promote(tx, course, link))
     jid, *others = course.due
-    (moment,) = yield from tx.read(free=[("ZSCORE", recur, jid)])
+    (moment,) = yield from tx.read(free=[_recurring(keys, course)])
     made = 0
     if moment is not None and moment <= tx.now:
         _, (row,), _ = yield from load(
@@ -182,9 +224,7 @@ def _promote(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     some = min(course.left - course.promoted, MANY)
     due: Scored = []
     if some > 0:
-        limit = ("WITHSCORES", "LIMIT", 0, some)
-        key = tx.keys.scheduled(course.queue)
-        (head,) = yield from tx.read(free=[("ZRANGEBYSCORE", key, 0, "+inf", *limit)])
+        (head,) = yield from tx.read(free=[_scheduled(tx.keys, course)])
         due = [entry for entry in head if entry[1] <= tx.now]
     if not due:
         return (yield from _take(tx, course, link))
@@ -200,8 +240,8 @@ def _take(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     some = yield from allowed(tx, course.queue, link.settings, some, course.told)
     head: Scored = []
     if some > 0:
-        read = ("ZREVRANGE", tx.keys.work(course.queue), 0, some - 1, "WITHSCORES")
-        (head,) = yield from tx.read(free=[read])
+        (head,) = yield from tx.read(free=[_work(tx.keys, course)])
+        head = head[:some]
     line, sampler = Line(tx, course.queue, some, link.settings), _sampler(tx, course)
     yield from line.load([[], [], [], head], sampler)
     taken = yield from line.take(some)
@@ -214,6 +254,10 @@ def _take(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
         return _then(_Course(course.queue, course.worker, course.wanted, course.wanted), _take_back)
     owed = letting_go.take_up_some if link.owed else None
     return followed(list(course.handed), owed, sampler.housekeeping() if taken else None)
+
+
+#: in the order of the core
+_STEPS: Final = (_take_back, _make, _promote, _take)
 
 
 def _sampler(tx: Transaction, course: _Course) -> Sampler:

@@ -176,10 +176,12 @@ class Transaction:
             StoreCorrupted: a key holds another type than its read wants.
         """
         reads = (*guarded, *free)
-        if self.writes or self._images or self._known:
+        if self._has_part_in(reads):
             replies = yield from self._read_through(reads, len(guarded), last=last)
         else:
-            replies = yield Batch(reads, len(guarded), last)
+            # others of a batch may read on, too
+            ends = last and not (self.batched and self._known)
+            replies = yield Batch(reads, len(guarded), ends)
             self._remember(reads, replies)
         if not tolerant:
             raise_first(replies)
@@ -241,6 +243,13 @@ class Transaction:
     def staged(self, key: str) -> Sequence[Command]:
         """The writes to a key so far."""
         return self._staged_by_key().get(key, ())
+
+    def _has_part_in(self, reads: Sequence[Command]) -> bool:
+        """Whether replies may lie here, or the store's be incomplete."""
+        if not (self.writes or self._images or self._known):
+            return False
+        images, staged, known = self._images, self._staged_by_key(), self._known
+        return any(read[1] in images or read[1] in staged or read in known for read in reads)
 
     def _read_through(
         self, reads: tuple[Command, ...], guarded: int, *, last: bool

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyqless import Client, NewJob, Queue
+from pyqless import Client, Job, NewJob, Queue
 from pyqless.client.requests import batches as requests
 from pyqless.core.effects import Transition
 from pyqless.core.transaction import Transaction
@@ -44,11 +44,23 @@ def test_a_transaction_of_many_takes_as_many_trips_as_one_call(
     jobs = queue.pop(100)
     assert len(jobs) == 100
     assert trips(client, lambda: client.jobs.heartbeat_many(jobs)) == 2
-    assert trips(client, lambda: client.jobs.fail_many(jobs[:20], "g", "m")) == 2
     # old jobs are looked for behind the last one, with a trip of their own
-    assert trips(client, lambda: client.jobs.complete_many(jobs[20:84])) == 3
-    jids = [job.jid for job in jobs[84:]]
-    assert trips(client, lambda: client.jobs.cancel_many(jids)) == 2
+    assert trips(client, lambda: client.jobs.complete_many(jobs)) == 3
+    queue.put_many(("k", number) for number in range(100))
+    jobs = queue.pop(100)
+    assert trips(client, lambda: client.jobs.fail_many(jobs[:20], "g", "m")) == 2
+    assert trips(client, lambda: client.jobs.cancel_many([job.jid for job in jobs[20:]])) == 2
+
+
+def test_more_than_go_into_a_transaction_take_few_trips_more(client: Client, queue: Queue) -> None:
+    """Of puts each transaction but the first takes one, for the one before has opened it."""
+    assert trips(client, lambda: queue.put_many(("k", number) for number in range(1000))) == 11
+    jobs: list[Job] = []
+    assert trips(client, lambda: jobs.extend(queue.pop(1000))) == 30
+    assert len(jobs) == 1000
+    assert trips(client, lambda: client.jobs.heartbeat_many(jobs)) == 20
+    assert trips(client, lambda: client.jobs.complete_many(jobs)) == 21
+    assert client.storage.metrics.misguesses == 0
 
 
 def test_a_turn_takes_one_trip(client: Client, queue: Queue) -> None:

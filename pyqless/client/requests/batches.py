@@ -24,9 +24,8 @@ __all__ = ["Batch", "cancel", "complete", "fail", "heartbeat", "noted", "put"]
 
 Job: TypeAlias = JobView[Any]
 
-#: how many calls a transaction takes, and how many of those that guard three keys for each job that is there
+#: how many calls a transaction takes
 _MANY: Final = 100
-_FEWER: Final = 64
 
 #: the options of a job of which nothing is said
 _UNSAID: Final[dict[str, Any]] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
@@ -44,7 +43,7 @@ class Batch(NamedTuple):
 def put(queue: NamedQueue, items: Iterable[Any], *, all_or_nothing: bool) -> Factory[list[Any]]:
     """See ``Queue.put_many``."""
     calls = _each("items", items, partial(_put, queue))
-    return _together(calls, _MANY, all_or_nothing=all_or_nothing)
+    return _together(calls, all_or_nothing=all_or_nothing)
 
 
 def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
@@ -74,29 +73,25 @@ def complete(
 ) -> Batch:
     """See ``Jobs.complete_many``."""
     to = requests.onward(next_queue, delay, depends)
-    batch = _of_jobs(
-        jobs, lambda job: requests.completion(job, to), _FEWER, all_or_nothing=all_or_nothing
-    )
+    batch = _of_jobs(jobs, lambda job: requests.completion(job, to), all_or_nothing=all_or_nothing)
     return batch._replace(transition=announced(batch.transition))
 
 
 def fail(jobs: Iterable[Job], group: str, message: str, *, all_or_nothing: bool) -> Batch:
     """See ``Jobs.fail_many``."""
     words = checks.name("group", group), checks.text("message", message)
-    return _of_jobs(
-        jobs, lambda job: requests.fail(job, *words), _MANY, all_or_nothing=all_or_nothing
-    )
+    return _of_jobs(jobs, lambda job: requests.fail(job, *words), all_or_nothing=all_or_nothing)
 
 
 def heartbeat(jobs: Iterable[Job], *, all_or_nothing: bool) -> Batch:
     """See ``Jobs.heartbeat_many``."""
-    return _of_jobs(jobs, requests.heartbeat, _MANY, all_or_nothing=all_or_nothing)
+    return _of_jobs(jobs, requests.heartbeat, all_or_nothing=all_or_nothing)
 
 
 def cancel(jobs: Iterable[Job | str], *, all_or_nothing: bool) -> Factory[list[Any]]:
     """See ``Jobs.cancel_many``."""
     calls = _each("jobs", jobs, _cancel)
-    return _together(calls, _FEWER, all_or_nothing=all_or_nothing)
+    return _together(calls, all_or_nothing=all_or_nothing)
 
 
 def _cancel(name: str, job: Any) -> Factory[str]:
@@ -116,7 +111,7 @@ def noted(batch: Batch, outcomes: Iterable[Any]) -> list[Any]:
 
 
 def _of_jobs(
-    jobs: Iterable[Any], call: Callable[[Job], Factory[Any]], size: int, *, all_or_nothing: bool
+    jobs: Iterable[Any], call: Callable[[Job], Factory[Any]], *, all_or_nothing: bool
 ) -> Batch:
     known: list[Job] = []
 
@@ -131,7 +126,7 @@ def _of_jobs(
             raise
 
     calls = _each("jobs", jobs, checked)
-    return Batch(known, _together(calls, size, all_or_nothing=all_or_nothing))
+    return Batch(known, _together(calls, all_or_nothing=all_or_nothing))
 
 
 def _each(
@@ -149,9 +144,9 @@ def _place(fault: InvalidArgument, item: str) -> None:
     fault.argument = f"{item}.{fault.argument}"
 
 
-def _together(calls: list[Factory[Any]], size: int, *, all_or_nothing: bool) -> Factory[list[Any]]:
+def _together(calls: list[Factory[Any]], *, all_or_nothing: bool) -> Factory[list[Any]]:
     whole = checks.flag("all_or_nothing", all_or_nothing)
-    if whole and len(calls) > size:
-        fault = f"takes no more than {size} at once, and here are {len(calls)}"
+    if whole and len(calls) > _MANY:
+        fault = f"takes no more than {_MANY} at once, and here are {len(calls)}"
         checks.refuse("all_or_nothing", all_or_nothing, fault)
-    return settled(together(calls, size=size, all_or_nothing=whole))
+    return settled(together(calls, size=_MANY, all_or_nothing=whole))

@@ -63,12 +63,12 @@ class JobBatches:
         all_or_nothing: bool = False,
     ) -> list[str | QlessError]:
         """
-        Complete many jobs at one moment, as ``Job.complete`` does one after another; 64 go into a transaction.
+        Complete many jobs at one moment, as ``Job.complete`` does one after another; 100 go into a transaction.
 
         Args:
             jobs: those in hand, of any queues.
             next_queue, delay, depends: where all of them go on, see ``Job.complete``.
-            all_or_nothing: complete none if one cannot be completed; then there must not be more than 64.
+            all_or_nothing: complete none if one cannot be completed; then there must not be more than 100.
 
         Returns:
             list: in the order given the state of each, or why it was not completed.
@@ -125,13 +125,13 @@ class JobBatches:
         self, jobs: Iterable[Job | str], *, all_or_nothing: bool = False
     ) -> list[str | QlessError]:
         """
-        Cancel many jobs at one moment, one after another; 64 go into a transaction.
+        Cancel many jobs at one moment, one after another; 100 go into a transaction.
 
         A job that others wait for is cancelled only behind these; ``cancel`` takes them in any order.
 
         Args:
             jobs: jobs or jids; it is no error if one is not there.
-            all_or_nothing: cancel none if one cannot be cancelled; then there must not be more than 64.
+            all_or_nothing: cancel none if one cannot be cancelled; then there must not be more than 100.
 
         Returns:
             list: in the order given the jid of each, or why it was not cancelled.

@@ -174,8 +174,8 @@ def test_all_or_none_are_completed(client: Client, bob: Client, queue: Queue) ->
     with pytest.raises(NotRunning):
         client.jobs.complete_many([mine, lost], all_or_nothing=True)
     assert client.jobs[mine.jid].state == "running"
-    with pytest.raises(InvalidArgument, match="takes no more than 64 at once, and here are 65"):
-        client.jobs.complete_many([mine] * 65, all_or_nothing=True)
+    with pytest.raises(InvalidArgument, match="takes no more than 100 at once, and here are 101"):
+        client.jobs.complete_many([mine] * 101, all_or_nothing=True)
 
 
 def test_data_that_is_no_good_is_told_before_any_is_completed(client: Client, queue: Queue) -> None:

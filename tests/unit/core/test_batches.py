@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from typing import Any
 
 import pytest
 
-from pyqless.core import batches
+from pyqless.core import batches, limits
 from pyqless.core.commands import call
 from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.putting import JobSpec, put_new
@@ -192,6 +193,19 @@ def test_many_calls_go_in_several_transactions(store: Store) -> None:
     assert together(store, *puts, size=2) == list("abcde")
     assert [len(tx.writes) > 0 for tx in store.transactions] == [True] * 3
     assert {tx.now for tx in store.transactions} == {100}
+
+
+def test_what_a_link_foresees_is_what_the_next_one_reads() -> None:
+    store = Store()
+    fill(store, "a", "b")
+    together(store, *(limits.within(math.inf, "q", new(jid)) for jid in "cde"), size=2)
+    first, _ = (tx.ahead for tx in store.transactions)
+    assert first is not None
+    assert {*store.batches[1].reads} <= {*first.reads}
+    together(store, "heartbeat 100 a w", "heartbeat 100 b w", size=1)
+    assert store.transactions[0].ahead is not None
+    together(store, "heartbeat 100 a w", "heartbeat 100 b w", "heartbeat 100 b w", size=2)
+    assert store.transactions[0].ahead is None
 
 
 def test_an_empty_batch_does_nothing(store: Store) -> None:
