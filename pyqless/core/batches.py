@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-from pyqless.core.chaining import followed, resumed
+from pyqless.core.chaining import followed
 from pyqless.core.effects import Batch, Continue, Factory, FollowedBy, Transition
 from pyqless.core.statistics import enter_gathered
 from pyqless.core.transaction import Transaction
@@ -128,7 +128,10 @@ def _outcome(
     try:
         # a generator is begun by sending it None
         replies: Any = None if call.first is None else (yield from tx.recall(call.first))
-        return (yield from resumed(call.steps, replies))
+        while True:
+            replies = yield call.steps.send(replies)
+    except StopIteration as end:
+        return end.value
     except QlessError as fault:
         if all_or_nothing:
             raise

@@ -160,7 +160,8 @@ def cancel_some(tx: Transaction, jids: list[str], named: Collection[str]) -> Tra
     )
     found, tracked = replies[: 3 * len(jids)], replies[3 * len(jids) :]
     for jid, dependents in zip(jids, found[1::3], strict=True):
-        _require_no_others(jid, dependents, named)
+        if dependents:
+            _require_no_others(jid, dependents, named)
     jobs = [StoredJob(tx, jid, fields) for jid, fields in zip(jids, found[::3], strict=True)]
     groups = _groups(jobs)
     if groups:

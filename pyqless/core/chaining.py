@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pyqless.core.effects import Continue, Factory, FollowedBy, Replies, Transition
@@ -28,6 +29,7 @@ class _InTurn:
         return Continue(_InTurn(tuple(others))) if others else value
 
 
+@lru_cache(maxsize=64)
 def in_turn(*chains: Factory[Any]) -> Factory[Any]:
     """One chain of several, of which each is carried out once, however often it is named."""
     each: dict[Factory[Any], None] = {}

@@ -26,6 +26,11 @@ __all__ = ["Next", "advance", "complete"]
 _SELDOM: Final = 16
 
 
+#: of old jobs none go now, and others see to them, or nobody
+_LATER: Final = expiry.Plan([], more=True)
+_NEVER: Final = expiry.Plan([], more=False)
+
+
 class Next(NamedTuple):
     """Where a job goes on."""
 
@@ -65,7 +70,7 @@ def complete(
     waiting = sorted(dependents)
     room = letting_go.room(tx) if waiting else 0
     children, later = waiting[:room], waiting[room:]
-    released, found = yield from _load(tx, children, others)
+    released, found = (yield from _load(tx, children, others)) if waiting or others else ([], [])
     if waiting:
         tx.delete(tx.keys.dependents(jid))
     _leave(job, worker, queue, settings, sampler)
@@ -157,7 +162,7 @@ def _expiring(
 
 def _left_to_others(tx: Transaction) -> expiry.Plan:
     """Many at once would all take the same oldest jobs: in a busy queue few do, and of a batch it is done once."""
-    return expiry.Plan([], more=tx.batched or busyness.seldom(tx, "expire", _SELDOM))
+    return _LATER if tx.batched or busyness.seldom(tx, "expire", _SELDOM) else _NEVER
 
 
 def _order(entry: tuple[str, float]) -> tuple[float, bytes]:
@@ -169,8 +174,6 @@ def _load(
     tx: Transaction, children: list[str], expiring: Scored
 ) -> Transition[tuple[Replies, Replies]]:
     """Read the jobs that completion lets go, and those that it deletes."""
-    if not children and not expiring:
-        return [], []
     keys = tx.keys
     replies = yield from tx.read(
         *letting_go.reads(keys, children),

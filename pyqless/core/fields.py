@@ -87,6 +87,8 @@ class Fields:
 
     def tag_list(self, default: str | None = None) -> list[str | float]:
         """The tags that the field ``tags`` names."""
+        if self.fields.get("tags", default) == "{}":
+            return []
         return names_of(self.kept_tags(default))
 
     def corrupted(self, name: str) -> CorruptedJob:

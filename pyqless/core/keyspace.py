@@ -133,7 +133,8 @@ def _hincrby(value: Value | None, field: str, increment: int | str) -> _Outcome:
 
 def _hset(value: Value | None, *pairs: str) -> _Outcome:
     fields = value if type(value) is dict else _as(dict, value)
-    fields.update(zip(pairs[::2], pairs[1::2], strict=True))
+    each = iter(pairs)
+    fields.update(zip(each, each, strict=True))
     return fields, True
 
 

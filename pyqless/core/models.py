@@ -171,7 +171,7 @@ class Job(_Described):
             if number is not None and not math.isfinite(number):
                 raise self.corrupted(name)
         _ = self.remaining
-        if not all(map(is_plain, self.entries)):
+        if None in map(is_plain, self.entries):
             _ = self.history
 
 

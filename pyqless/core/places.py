@@ -8,6 +8,9 @@ that write is the signal on which the narrow guards of all rules rest.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from pyqless.core.keys import Keys
 from pyqless.core.records import StoredJob
 from pyqless.core.transaction import Transaction
 
@@ -26,12 +29,15 @@ def enqueue(tx: Transaction, queue: str, jid: str, priority: float) -> None:
 
 def leave(tx: Transaction, queue: str, jid: str, *, depends: bool = False) -> None:
     """Take a job out of the places in which a worker, a lock or a delay could find it."""
-    keys = tx.keys
-    tx.zrem(keys.work(queue), jid)
-    tx.zrem(keys.locks(queue), jid)
-    tx.zrem(keys.scheduled(queue), jid)
+    for key in _places(tx.keys, queue):
+        tx.zrem(key, jid)
     if depends:
-        tx.zrem(keys.depends(queue), jid)
+        tx.zrem(tx.keys.depends(queue), jid)
+
+
+@lru_cache(maxsize=256)
+def _places(keys: Keys, queue: str) -> tuple[str, ...]:
+    return keys.work(queue), keys.locks(queue), keys.scheduled(queue)
 
 
 def promote(job: StoredJob, queue: str) -> float:

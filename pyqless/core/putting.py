@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pyqless.core import failures, foreseeing, lua, places, records, statistics, tags
 from pyqless.core.dependencies import state_reads, wait_for
-from pyqless.core.effects import Transition
+from pyqless.core.effects import Batch, Transition
 from pyqless.core.fields import Tags, names_of
 from pyqless.core.jobs import absent
 from pyqless.core.keys import RESERVED_SUFFIXES
@@ -20,6 +20,10 @@ from pyqless.errors import InvalidArgument
 __all__ = ["JobSpec", "put", "put_new", "requeue"]
 
 _SETTINGS = ("max-job-history",)
+
+
+#: no read, but the sign that a commit can be opened
+_NOTHING: Final = Batch((), last=True)
 
 
 class JobSpec(NamedTuple):
@@ -81,7 +85,7 @@ def put_new(tx: Transaction, worker: str, queue: str, jid: str, spec: JobSpec) -
         str: the jid.
     """
     tx.grows = True
-    yield from tx.read(last=True)
+    yield _NOTHING
     job = StoredJob(tx, jid, {})
     kept = _kept(spec, job)
     _replace(job, worker, queue, 0)

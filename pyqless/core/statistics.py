@@ -60,6 +60,7 @@ class Statistics:
     run: Times
 
 
+@lru_cache(maxsize=64)
 def day_of(moment: float) -> str:
     """The day of a moment, as it stands in the keys of statistics."""
     if 0 <= moment < 1e12:

@@ -310,7 +310,7 @@ class Transaction:
         """Make images of what was read whole, where nothing is staged yet."""
         images = self._images
         for index, read in enumerate(reads):
-            if read[0] in _WHOLE and _is_whole(read):
+            if read[0] in _WHOLE and (read[0] != "LRANGE" or read[2:] == (0, -1)):
                 reply = replies[index]
                 if read[1] in images:
                     replies[index] = self._answer(read)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.client import checks, options
@@ -62,9 +62,17 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
 def put_plain(queue: Queue, klass: str | type, data: Any) -> Put:
     """As ``put``, of a job of which nothing else is said."""
     jid = _random_jid()
-    spec = JobSpec(checks.klass("klass", klass), queue.client.encoded(data))
+    spec = JobSpec(_klass_name(klass), queue.client.encoded(data))
     whose: dict[str, Any] = {"worker": queue.client.worker_name, "queue": queue.name, "jid": jid}
     return Put(jid, within(math.inf, queue.name, partial(putting.put_new, spec=spec, **whose)))
+
+
+def _klass_name(klass: str | type) -> str:
+    return _known_name(klass) if type(klass) is str else checks.klass("klass", klass)
+
+
+#: many jobs have the same
+_known_name = lru_cache(maxsize=256)(partial(checks.klass, "klass"))
 
 
 def _random_jid() -> str:
