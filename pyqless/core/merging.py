@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
+from operator import itemgetter
 from typing import Final
 
 from pyqless.core.effects import Command
@@ -23,20 +24,36 @@ def merge(writes: Sequence[Command]) -> list[Command]:
         writes: to one key, in order.
     """
     merged: list[Command] = []
-    for name, group in groupby(writes, _variadic):
-        if name is None:
-            merged += group
-        elif name == "NX":
-            merged += dict.fromkeys(group)  # the first of the same has done it
+    for name, neighbours in _runs(writes, _name):
+        if name == "ZADD":
+            for option, same in _runs(neighbours, _option):
+                merged += _joined(same) if option is None else _once(option, same)
         else:
-            arguments = chain.from_iterable(write[2:] for write in group)
-            merged.append((name, writes[0][1], *arguments))
+            merged += _joined(neighbours) if name in _VARIADIC else neighbours
     return merged
 
 
-def _variadic(write: Command) -> str | None:
-    """The name of a write that takes more, or NX for a ZADD of that option; None for others."""
-    name: str = write[0]
-    if name == "ZADD":
-        return name if len(write) % 2 == 0 else "NX" if write[2] == "NX" else None
-    return name if name in _VARIADIC else None
+def _runs(
+    writes: Iterable[Command], kind: Callable[[Command], str | None]
+) -> Iterator[tuple[str | None, list[Command]]]:
+    """Neighbours of one kind."""
+    return ((key, list(group)) for key, group in groupby(writes, kind))
+
+
+_name = itemgetter(0)
+_arguments = itemgetter(slice(2, None))
+
+
+def _option(write: Command) -> str | None:
+    """The option of a ZADD."""
+    return write[2] if len(write) % 2 else None
+
+
+def _joined(writes: list[Command]) -> list[Command]:
+    first, *others = writes
+    return [(*first, *chain.from_iterable(map(_arguments, others)))]
+
+
+def _once(option: str, writes: list[Command]) -> Iterable[Command]:
+    """To put what is not there is of use but once."""
+    return dict.fromkeys(writes) if option == "NX" else writes

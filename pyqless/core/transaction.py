@@ -39,6 +39,10 @@ _WHOLE_READ: dict[str, tuple[Any, ...]] = {
 }
 
 
+#: in the place of a reply that is not known; None is one
+_MISSING: Final = object()
+
+
 class Stale(Exception):
     """What was read without a guard no longer holds: the attempt starts afresh, as after a conflict."""
 
@@ -225,8 +229,8 @@ class Transaction:
         for read in batch.reads:
             if read[1] in images:
                 replies.append(self._answer(read))
-            elif read in known and read[1] not in staged:
-                replies.append(known[read])
+            elif read[1] not in staged and (reply := known.get(read, _MISSING)) is not _MISSING:
+                replies.append(reply)
             else:
                 return (yield from self._read_through((*batch.reads,), batch.guarded, last=False))
         return replies
