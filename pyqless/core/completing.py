@@ -71,18 +71,19 @@ def complete(
     room = letting_go.room(tx) if waiting else 0
     children, later = waiting[:room], waiting[room:]
     released, found = (yield from _load(tx, children, others)) if waiting or others else ([], [])
-    if waiting:
-        tx.delete(tx.keys.dependents(jid))
     _leave(job, worker, queue, settings, sampler)
     publish_event(tx, "completed", jid, tracked)
     publish_change(tx, jid, event="completed", queue=queue)
     _write(job, data, "complete", "")
     tx.zadd(tx.keys.completed, tx.now, jid)
-    expiry.drop(tx, others, found)
+    if others:
+        expiry.drop(tx, others, found)
     if len(others) < len(expiring.going):
         expiry.drop(tx, [(jid, tx.now)], [fields.get("tags"), tx.now])
-    letting_go.let_all_go(tx, children, released, jid)
-    letting_go.put_off(tx, later, jid)
+    if waiting:
+        letting_go.let_all_go(tx, children, released, jid)
+        letting_go.put_off(tx, later, jid)
+        tx.delete(tx.keys.dependents(jid))
     next_pop(tx, queue)
     return followed(
         "complete",

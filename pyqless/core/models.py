@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pyqless.core import lua
@@ -167,12 +167,18 @@ class Job(_Described):
         if fields.get("failure", "{}") != "{}":
             _ = self.failure
         for name in ("priority", "expires", "retries"):
-            number = lua.to_number(fields.get(name))
-            if number is not None and not math.isfinite(number):
+            if _is_infinite(fields.get(name)):
                 raise self.corrupted(name)
         _ = self.remaining
         if None in map(is_plain, self.entries):
             _ = self.history
+
+
+@lru_cache(maxsize=256)
+def _is_infinite(text: str | None) -> bool:
+    """Whether a text is a number that JSON cannot say; many jobs have the same."""
+    number = lua.to_number(text)
+    return number is not None and not math.isfinite(number)
 
 
 class RecurringJob(_Described):
