@@ -114,8 +114,8 @@ def _begin(tx: Transaction, call: Factory[Any]) -> _Begun:
 
 def _preload(tx: Transaction, batches: Sequence[Batch]) -> Transition[None]:
     """Read at once what calls read first."""
-    guarded = dict.fromkeys(read for batch in batches for read in batch.reads[: batch.guarded])
-    free = dict.fromkeys(read for batch in batches for read in batch.reads[batch.guarded :])
+    guarded = dict.fromkeys(chain(*(batch.reads[: batch.guarded] for batch in batches)))
+    free = dict.fromkeys(chain(*(batch.reads[batch.guarded :] for batch in batches)))
     if batches:
         others = [read for read in free | tx.beside if read not in guarded]
         yield from tx.preload(*guarded, free=others)
