@@ -156,13 +156,9 @@ def _zadd(value: Value | None, *arguments: Any) -> _Outcome:
     entries = list(zip(map(_score, pairs[::2]), pairs[1::2], strict=True))
     touched = False
     for score, member in entries:
-        old = zset.score(member)
-        if option == "NX" and old is not None:
+        if option and (zset.score(member) is None) == (option == "XX"):
             continue
-        if option == "XX" and old is None:
-            continue
-        zset.add(member, score)
-        touched |= old != score
+        touched |= zset.put(member, score)
     return zset, touched
 
 

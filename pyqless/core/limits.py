@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from pyqless.core.chaining import resumed
-from pyqless.core.effects import Command, Factory, Transition
+from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
 from pyqless.core.foreseeing import note_puts
 from pyqless.core.keys import Keys
 from pyqless.core.settings import Settings
@@ -47,26 +47,36 @@ def within(limit: float, queue: str, transition: Factory[T]) -> Factory[T]:
     """
 
     def begin(tx: Transaction) -> Transition[T]:
-        setting, size = looks = _looks(tx.keys, queue)
         steps = transition(tx)
-        batch = next(steps)
-        if tx.batched:
-            tx.beside[size] = None
-            *replies, texts = yield batch.with_more(setting)
-            raise_first([texts])
-            allowed = _allowed(limit, queue, texts)
-            if math.isfinite(allowed):
-                yield from _require_room_in_batch(tx, queue, allowed)
-            _note_looks(tx, queue, allowed)
-            return (yield from resumed(steps, replies))
-        *replies, texts, waiting = yield batch.with_more(*looks)
-        raise_first([texts, waiting])
-        allowed = _allowed(limit, queue, texts)
-        _require_room(queue, waiting, allowed)
-        _note_looks(tx, queue, allowed)
+        look = _look_in_batch if tx.batched else _look
+        replies = yield from look(tx, limit, queue, next(steps))
         return (yield from resumed(steps, replies))
 
     return begin
+
+
+def _look(tx: Transaction, limit: float, queue: str, batch: Batch) -> Transition[Replies]:
+    """The replies to what a transition reads first, if there is room."""
+    *replies, texts, waiting = yield batch.with_more(*_looks(tx.keys, queue))
+    raise_first([texts, waiting])
+    allowed = _allowed(limit, queue, texts)
+    _require_room(queue, waiting, allowed)
+    _note_looks(tx, queue, allowed)
+    return replies
+
+
+def _look_in_batch(tx: Transaction, limit: float, queue: str, batch: Batch) -> Transition[Replies]:
+    """As for a single call, but those before it in the transaction count."""
+    setting, size = _looks(tx.keys, queue)
+    tx.beside[size] = None
+    *replies, texts = yield batch.with_more(setting)
+    raise_first([texts])
+    allowed = _allowed(limit, queue, texts)
+    if allowed < math.inf and not _has_room_for_all(tx, queue, allowed):
+        (waiting,) = yield from tx.read(free=(size,))
+        _require_room(queue, waiting, allowed)
+    _note_looks(tx, queue, allowed)
+    return replies
 
 
 @lru_cache(maxsize=256)
@@ -77,14 +87,8 @@ def _looks(keys: Keys, queue: str) -> tuple[Command, Command]:
 
 def _note_looks(tx: Transaction, queue: str, limit: float) -> None:
     """Have puts foreseen; how many wait matters only where there is a limit, and then it must not be old."""
-    note_puts(tx, queue, None if math.isfinite(limit) else _looks(tx.keys, queue))
-
-
-def _require_room_in_batch(tx: Transaction, queue: str, limit: float) -> Transition[None]:
-    """As for a single call, but those before it in the transaction count."""
-    if not _has_room_for_all(tx, queue, limit):
-        (waiting,) = yield from tx.read(free=(("ZCARD", tx.keys.work(queue)),))
-        _require_room(queue, waiting, limit)
+    if tx.foresees:
+        note_puts(tx, queue, None if math.isfinite(limit) else _looks(tx.keys, queue))
 
 
 def _has_room_for_all(tx: Transaction, queue: str, limit: float) -> bool:
