@@ -28,6 +28,8 @@ class Fields:
     Every method raises ``CorruptedJob`` where a field makes no sense.
     """
 
+    __slots__ = ("fields", "jid")
+
     jid: str
     fields: Mapping[str, str]
 

@@ -148,7 +148,7 @@ def note_puts(tx: Transaction, queue: str, looks: tuple[Command, Command] | None
     Args:
         looks: a setting, and something that may be a little older; None for what must not be foreseen.
     """
-    if tx.memory is not None:
+    if tx.foresees and tx.memory is not None:
         tx.memory["puts", queue] = looks
 
 

@@ -87,8 +87,7 @@ def _looks(keys: Keys, queue: str) -> tuple[Command, Command]:
 
 def _note_looks(tx: Transaction, queue: str, limit: float) -> None:
     """Have puts foreseen; how many wait matters only where there is a limit, and then it must not be old."""
-    if tx.foresees:
-        note_puts(tx, queue, None if math.isfinite(limit) else _looks(tx.keys, queue))
+    note_puts(tx, queue, None if math.isfinite(limit) else _looks(tx.keys, queue))
 
 
 def _has_room_for_all(tx: Transaction, queue: str, limit: float) -> bool:

@@ -194,7 +194,8 @@ def _replace(job: StoredJob, worker: str, queue: str, limit: int) -> None:
 def _write(job: StoredJob, queue: str, spec: JobSpec, kept: _Kept) -> None:
     tx = job.tx
     retries = lua.argument(kept.retries)
-    tags.index(tx, job.jid, names_of(kept.tags))
+    if kept.tags:
+        tags.index(tx, job.jid, names_of(kept.tags))
     job.set(
         *("jid", job.jid, "klass", spec.klass, "data", spec.data),
         *("priority", lua.argument(kept.priority), "tags", lua.encode(kept.tags)),

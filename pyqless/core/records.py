@@ -47,6 +47,8 @@ class StoredJob(Fields):
         entries: its history list, a live image.
     """
 
+    __slots__ = ("entries", "tx")
+
     def __init__(
         self, tx: Transaction, jid: str, fields: dict[str, str], entries: Sequence[str] = ()
     ) -> None:

@@ -166,7 +166,8 @@ class Sampler:
         """Add samples, seconds; where the store holds no statistics, report it and leave them out."""
         tx = self._tx
         if tx.gathers:
-            tx.samples += [(self, seconds) for seconds in samples]
+            for seconds in samples:
+                tx.samples.append((self, seconds))
         elif self.defers:
             tx.rpush(self.pending, *map(repr, samples))
             tx.sadd(tx.keys.pendings, self._place.key)

@@ -113,7 +113,14 @@ def argument(value: float | str) -> str:
 
     So does Redis up to 7.0; later servers write the shortest text that reads back the same.
     """
-    return value if isinstance(value, str) else f"{value:.17g}"
+    if isinstance(value, str):
+        return value
+    # to a cache -0.0 would be the same as 0.0
+    return _argument(value) if value else f"{value:.17g}"
+
+
+#: there are few priorities and numbers of retries, and many locks expire at one moment
+_argument = lru_cache(maxsize=256)("{:.17g}".format)
 
 
 def timestamp(now: float) -> str:
