@@ -64,8 +64,8 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
     yield from _preload(tx, [call.first for call in begun if call.first is not None])
     values: list[Outcome] = []
     after = dict.fromkeys(course.after)
-    for left, call in zip(range(len(begun) - 1, -1, -1), begun, strict=True):
-        tx.foresees = not left and tx.memory is not None
+    for number, call in enumerate(begun, 1):
+        tx.foresees = number == len(begun) and tx.memory is not None
         value = yield from _outcome(tx, call, all_or_nothing=course.all_or_nothing)
         if isinstance(value, FollowedBy):
             after[value.rest] = None
