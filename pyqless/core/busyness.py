@@ -3,7 +3,8 @@
 Queues that many workers use at once, known by their conflicts.
 
 In a quiet queue every rule does what the Lua core does, in one transaction. In a busy one that would be in vain
-for all but one: there pop picks among the jobs that stand level with the head, and samples are deferred.
+for all but one: there pop picks among the jobs that stand level with the head, and samples are deferred. Where few
+stand level, so that many want the same one, pops wait for their turn, if the store is one where that can be had.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 
 from pyqless.core.transaction import Transaction
 
-__all__ = ["Busy", "is_busy", "level", "notice", "seldom", "spread"]
+__all__ = ["Busy", "is_busy", "level", "note_level", "notice", "seldom", "spread", "turn"]
 
 #: seconds after its last conflict until which a queue counts as busy
 _LASTING: Final = 2.0
@@ -32,24 +33,46 @@ class Busy(NamedTuple):
     until: float
     #: among how many jobs to pick
     spread: int
+    #: whether fewer than are worth it stood level with the head
+    is_scarce: bool = False
 
 
 def notice(tx: Transaction, queue: str) -> None:
     """Remember that attempts met conflicts, if they did."""
     if tx.attempt and tx.memory is not None:
         wide = min(_FEWEST << min(tx.attempt - 1, 8), _MOST)
-        tx.memory["busy", queue] = Busy(tx.now + _LASTING, max(wide, spread(tx, queue)))
+        known = _known(tx, queue) or Busy(0.0, 1)
+        until, spread = tx.now + _LASTING, max(wide, known.spread)
+        tx.memory["busy", queue] = Busy(until, spread, known.is_scarce)
+
+
+def note_level(tx: Transaction, queue: str, count: int) -> None:
+    """Remember how many jobs there were to choose from."""
+    known = _known(tx, queue)
+    if known and tx.memory is not None and known.is_scarce != (count < _FEWEST):
+        tx.memory["busy", queue] = known._replace(is_scarce=not known.is_scarce)
 
 
 def is_busy(tx: Transaction, queue: str) -> bool:
     """Whether there have been conflicts lately."""
-    return spread(tx, queue) > 1
+    return _known(tx, queue) is not None
 
 
 def spread(tx: Transaction, queue: str) -> int:
     """Among how many jobs pop picks; 1 if it takes the head."""
+    known = _known(tx, queue)
+    return 1 if known is None or turn(tx, queue) else known.spread
+
+
+def turn(tx: Transaction, queue: str) -> str | None:
+    """What a pop waits for before it reads, in a queue where many want the same job; see ``Batch``."""
+    known = _known(tx, queue) if tx.takes_turns else None
+    return tx.keys.turn(queue) if known and known.is_scarce else None
+
+
+def _known(tx: Transaction, queue: str) -> Busy | None:
     known: Busy | None = tx.memory.get(("busy", queue)) if tx.memory else None
-    return 1 if known is None or known.until <= tx.now else known.spread
+    return None if known is None or known.until <= tx.now else known
 
 
 def seldom(tx: Transaction, what: Hashable, one_in: int) -> bool:

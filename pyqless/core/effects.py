@@ -43,6 +43,9 @@ class Batch(NamedTuple):
     last: bool = False
     #: the reads see one instant; such a batch has no guards
     snapshot: bool = False
+    #: a hint that many want what is read here, and all but one in vain: a driver that can may wait for its turn
+    #: before it reads, until when it has committed nobody else who waits does. See ``Keys.turn``
+    turn: str | None = None
 
     def with_more(self, *reads: Command) -> Batch:
         """The same with further reads behind them."""

@@ -78,7 +78,7 @@ def pop_reads(
 
 def favourite_of(tx: Transaction, queue: str, count: float) -> str | None:
     """The job that a pop will probably hand out, unless it was another of late."""
-    if tx.memory is None or count != 1:
+    if tx.memory is None or count != 1 or busyness.turn(tx, queue):
         return None
     shy: int = tx.memory.get(("shy", queue), 0)
     if shy:

@@ -143,6 +143,10 @@ class Keys:
         """List: samples to be entered into a hash of statistics, seconds each."""
         return f"{self.own}pending:{statistics}"
 
+    def turn(self, queue: str) -> str:
+        """List: while many take jobs from a queue, the token of whose turn it is to try."""
+        return f"{self.own}turn:{queue}"
+
     def fence(self, lane: str) -> str:
         """Hash: the sequence number of a connection's last transaction."""
         return f"{self.own}fence:{lane}"

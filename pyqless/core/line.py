@@ -128,7 +128,9 @@ class Line:
         """How many of the waiting jobs there are to choose from: in a quiet queue as many as are wanted."""
         if busyness.spread(self.tx, self.queue) == 1:
             return self.number
-        return max(busyness.level(work), self.number)
+        choice = max(busyness.level(work), self.number)
+        busyness.note_level(self.tx, self.queue, choice)
+        return choice
 
     def _first(self, work: Scored, choice: int) -> int:
         """From which of them on they are taken: the favourite, or else anywhere, as few others will do."""

@@ -54,7 +54,8 @@ def pop(
     jid = favourite_of(tx, queue, count)
     guarded, free = pop_reads(tx, queue, count, jid, sampler)
     last = jid is not None or expects_none(tx, queue)
-    replies = yield from tx.read(*guarded, free=free, last=last, tolerant=True)
+    turn = busyness.turn(tx, queue)
+    replies = yield from tx.read(*guarded, free=free, last=last, tolerant=True, turn=turn)
     texts, paused, *known = replies[: len(guarded)]
     *heads, owed = replies[len(guarded) : len(guarded) + _HEADS]
     raise_first([texts, paused, *heads, owed])

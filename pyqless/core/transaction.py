@@ -58,6 +58,7 @@ class Transaction:
         memory: what earlier transitions of the same storage have noted for later ones: hints, no facts;
             None where nobody can come between.
         chance: from 0 up to 1, by which a rule may choose among equals.
+        takes_turns: whether a batch may wait for its turn.
     """
 
     __slots__ = (
@@ -79,6 +80,7 @@ class Transaction:
         "now",
         "reports",
         "samples",
+        "takes_turns",
         "writes",
     )
 
@@ -89,12 +91,15 @@ class Transaction:
         attempt: int = 0,
         memory: dict[Any, Any] | None = None,
         chance: float = 0.0,
+        *,
+        takes_turns: bool = False,
     ) -> None:
         self.now = now
         self.chance = chance
         self.keys = keys
         self.attempt = attempt
         self.memory = memory
+        self.takes_turns = takes_turns
         #: whether the transition is one of many in this transaction: what is to follow them may then follow once
         self.batched = False
         #: what is read at their beginning, too, only to be known
@@ -161,6 +166,7 @@ class Transaction:
         free: Sequence[Command] = (),
         last: bool = False,
         tolerant: bool = False,
+        turn: str | None = None,
     ) -> Generator[Batch, Replies, Replies]:
         """
         Read from the store, through the overlay.
@@ -172,6 +178,7 @@ class Transaction:
             free: reads behind them of which that is not asked.
             last: probably no further batch will be needed.
             tolerant: leave a ``StoreCorrupted`` in the place of a reply instead of raising it.
+            turn: what to wait for first, see ``Batch``.
 
         Returns:
             the replies to both, in order.
@@ -185,7 +192,7 @@ class Transaction:
         else:
             # others of a batch may read on, too
             ends = last and not (self.batched and self._known)
-            replies = yield Batch(reads, len(guarded), ends)
+            replies = yield Batch(reads, len(guarded), ends, turn=turn)
             self._remember(reads, replies)
         if not tolerant:
             raise_first(replies)
@@ -210,7 +217,11 @@ class Transaction:
         self.ahead = Ahead(topic, reads, aging)
 
     def preload(
-        self, *guarded: Command, free: Sequence[Command] = (), last: bool = True
+        self,
+        *guarded: Command,
+        free: Sequence[Command] = (),
+        last: bool = True,
+        turn: str | None = None,
     ) -> Generator[Batch, Replies, None]:
         """
         Read for transitions that are to run one after the other on this transaction, at its beginning.
@@ -218,7 +229,7 @@ class Transaction:
         What they ask for is answered with it, where it is the same, and a read that they guard was guarded.
         """
         reads = (*guarded, *free)
-        replies = yield Batch(reads, len(guarded), last)
+        replies = yield Batch(reads, len(guarded), last, turn=turn)
         self._known = dict(zip(reads, replies, strict=True))
         self._guarded = {read[1] for read in guarded}
 

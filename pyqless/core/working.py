@@ -60,7 +60,7 @@ def complete_and_pop(
     busyness.notice(tx, source)
     guarded, free = _reads(tx, jid, queue, source)
     parents = [] if to is None else state_reads(tx.keys, to.depends)
-    yield from tx.preload(*guarded, *parents, free=free, last=False)
+    yield from tx.preload(*guarded, *parents, free=free, last=False, turn=busyness.turn(tx, source))
     finished = yield from finish(tx)
     taken = yield from pop(tx, source, worker, 1)
     _foresee(tx, source, taken)

@@ -40,6 +40,8 @@ class Rights:
     calls: frozenset[str]
     #: commands of the store
     commands: frozenset[str]
+    #: further ones that make it faster, but can be done without
+    faster: frozenset[str] = frozenset()
 
     @property
     def write(self) -> bool:
@@ -47,9 +49,9 @@ class Rights:
         return "HSET" in self.commands
 
 
-def _rights(calls: str, commands: str) -> Rights:
+def _rights(calls: str, commands: str, faster: str = "") -> Rights:
     names = (name.replace("_", " ") for name in calls.split())
-    return Rights(frozenset(names), frozenset(commands.split()))
+    return Rights(frozenset(names), frozenset(commands.split()), frozenset(faster.split()))
 
 
 #: what any look takes: a view of several reads is a transaction, too
@@ -63,6 +65,8 @@ _LISTEN: Final = "PING PSUBSCRIBE SUBSCRIBE"
 _COMMIT: Final = "DISCARD EXPIRE HINCRBY HSET PUBLISH"
 #: what making a job takes, and clearing away what had its place before
 _MAKE: Final = "DEL LPOP LPUSH LREM LTRIM RPUSH SADD SREM ZADD ZINCRBY ZREM"
+#: what waiting for one's turn takes, where many workers pop from one queue
+_TURNS: Final = "BLPOP"
 #: what moving a whole store takes, and the janitor's look at all keys; SCAN tells the names of others' keys, too
 _MOVE: Final = "GET SCAN SET TYPE"
 
@@ -84,6 +88,7 @@ RIGHTS: Final[dict[Role, Rights]] = {
     Role.WORKER: _rights(
         f"{_JOBS} {_WORK}",
         f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} HDEL",
+        faster=_TURNS,
     ),
     Role.OBSERVER: _rights(
         _VIEWS,
@@ -93,6 +98,7 @@ RIGHTS: Final[dict[Role, Rights]] = {
         f"{_JOBS} {_RECURRING} {_TRACKING} {_WORK} {_VIEWS} {_OPERATION}",
         f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} {_MOVE}"
         " EXISTS HDEL LLEN ZREMRANGEBYSCORE ZREVRANGEBYSCORE",
+        faster=_TURNS,
     ),
 }
 
@@ -120,7 +126,8 @@ def acl_line(
     name = _plain("user", f"pyqless-{role}" if user is None else user)
     prefix = _plain("namespace", namespace) + ":*"
     every_worker = Keys(namespace).worker_channel("*")
-    commands = sorted(RIGHTS[role].commands | ({"SELECT"} if database else set()))
+    rights = RIGHTS[role]
+    commands = sorted(rights.commands | rights.faster | ({"SELECT"} if database else set()))
     granted = " ".join(f"+{command.lower()}" for command in commands)
     channels = f"&{prefix}" + (f" &{every_worker}" if "PSUBSCRIBE" in commands else "")
     return f"ACL SETUSER {name} on resetkeys ~{prefix} resetchannels {channels} -@all {granted}"

@@ -139,7 +139,14 @@ class _Attempt:
         storage, moment = self._storage, self._now
         moment = storage.clock() if moment is None else moment
         chance = self._lane.policy.chance()
-        self.tx = Transaction(moment, storage.keys, self._number, storage.memory, chance)
+        self.tx = Transaction(
+            moment,
+            storage.keys,
+            self._number,
+            storage.memory,
+            chance,
+            takes_turns=self._lane.turns.are_worth_it,
+        )
         self._foresight = foresight
         #: whether the guards of what was read ahead stand, and whether the transition was answered with it
         self._stands = foresight is not None
@@ -201,6 +208,9 @@ class _Attempt:
                 batch = self._send(steps, replies)
         except StopIteration as end:
             value = end.value
+        except (QlessError, Stale):
+            yield from self._lane.give_way()
+            raise
         if self._stands and self._guessed and not self.tx.writes:
             raise Unconfirmed
         yield from self._commit()
@@ -271,12 +281,22 @@ class _Attempt:
         return list(outcome.before[1:-1])
 
     def _read_on(self, batch: Batch) -> Steps[Replies]:
-        """Guard, read, and open the commit if this is the last batch."""
+        """Guard, read, and open the commit if this is the last batch; whoever is to wait does so in between."""
         lane = self._lane
         fresh = not self._guards
+        waiting = lane.turns.wait(batch.turn)
         keys = (*((lane.fence,) if fresh else ()), *batch.guards)
         control = (*(lane.enter() if fresh else ()), *((("WATCH", *keys),) if keys else ()))
-        return (yield from self._exchange(control, (), batch))
+        raw = yield from self._exchange(control, waiting, batch)
+        if waiting:
+            lane.turns.came(raw[: len(waiting)], lane.fence)
+            self._renew_moment()
+        return raw[len(waiting) :]
+
+    def _renew_moment(self) -> None:
+        """Whoever has waited comes later than it began, and finds what was put meanwhile."""
+        if self._now is None:
+            self.tx.now = self._storage.clock()
 
     def _read_again(self, batch: Batch) -> Steps[Replies]:
         """
@@ -328,6 +348,7 @@ class _Attempt:
             )
         if not writes and (self._batches < 2 or not self._guards):
             # what one batch of guarded reads saw needs no confirmation, a snapshot even less
+            yield from lane.give_way()
             return
         if lane.state is not State.QUEUEING or not (self._guards or lane.is_open()):
             guard = () if self._guards else (*lane.enter(), ("WATCH", lane.fence))

@@ -26,6 +26,7 @@ from pyqless.storage.redis.outcomes import Kind, Outcome
 from pyqless.storage.redis.policy import Policy, Replication
 from pyqless.storage.redis.protocol import ServerError, fault_of
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Steps
+from pyqless.storage.redis.turns import Turns
 
 __all__ = ["Lane", "State"]
 
@@ -103,6 +104,7 @@ class Lane:
         self._opened_at = -math.inf
         self._foresight: Foresight | None = None
         self.trust = Trust()
+        self.turns = Turns(policy)
 
     # -- exchanges --------------------------------------------------------------------------
 
@@ -117,6 +119,7 @@ class Lane:
         if self.state is State.CLOSED:
             yield Connect()
             self.state, self._has_written, self.is_new = State.IDLE, False, True
+            self.turns.begin_anew()
         self._metrics.trips += 1
         # whatever is sent may drop the guards that stand
         self._foresight, self._opened_at = None, -math.inf
@@ -131,6 +134,7 @@ class Lane:
     def close(self) -> Steps[None]:
         """Close the connection, and with it whatever state the server has it in."""
         self.state, self._foresight, self._extend_at = State.CLOSED, None, -math.inf
+        self.turns.begin_anew()
         yield Close()
 
     def leave(self) -> tuple[Command, ...]:
@@ -231,19 +235,31 @@ class Lane:
         if ahead is not None and ahead.reads and not self.trust.allows(ahead.topic):
             ahead = None
         guards: list[str] = []
-        behind: tuple[Command, ...] = ()
+        behind = back = self.turns.end()
         if ahead is not None:
             guards = ahead.guards
             # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
-            behind = (("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",))
+            behind = (*back, ("WATCH", self.fence, *guards), *ahead.reads, ("MULTI",))
         outcome = yield from self.execute((*writes, *fence), behind=behind)
         if outcome.kind is Kind.COMMITTED:
             self._has_written = True
             if len(fence) > 1:
                 self._extend_at = now + _EXTEND_AFTER
         if ahead is not None and self.state is State.IDLE:
-            yield from self._open(ahead, guards, outcome.after)
+            yield from self._open(ahead, guards, outcome.after[len(back) :])
+            self.turns.nearest = min(self.turns.nearest, self._opened_at - now)
         return outcome
+
+    def give_way(self) -> Steps[None]:
+        """Let others have their turn, if it is ours, and nothing is committed."""
+        back = self.turns.end()
+        if not back:
+            return
+        try:
+            yield from self.exchange(*self.leave(), *back)
+        except (LinkLost, StorageError):
+            return  # those who wait go on without
+        self.state = State.IDLE
 
     def is_replicated(self) -> Steps[int | None]:
         """

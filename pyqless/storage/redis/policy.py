@@ -83,6 +83,8 @@ class Policy:
     base: float = 0.001
     #: but of no more than this, seconds
     cap: float = 0.05
+    #: seconds that an exchange with the store takes at most where pops of a busy queue take turns; 0: nowhere
+    near: float = 0.0005
     #: a clock that never goes back, seconds
     monotonic: Callable[[], float] = time.monotonic
     #: chance, from 0 to 1

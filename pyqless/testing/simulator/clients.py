@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, Protocol
@@ -90,6 +91,7 @@ class Client:
             cap=1.0,
             monotonic=monotonic,
             chance=self._scheduler.chance.random,
+            near=math.inf if world.scenario.takes_turns else 0.0,
         )
         durability = _DURABILITY if world.scenario.is_durable else None
         self._lane = Lane(Keys(), self._policy, self._store.metrics, durability)

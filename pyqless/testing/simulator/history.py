@@ -56,6 +56,8 @@ class Attempt:
     is_over: bool = False
     #: what the transaction was given, as it was then
     given: dict[str, Any] = field(init=False)
+    #: its moment until it had read something; whoever waits for its turn comes later
+    first_now: float = field(init=False)
     reply: Any = None
     error: QlessError | None = None
     writes: list[Command] = field(default_factory=list)
@@ -65,7 +67,9 @@ class Attempt:
     lost: list[list[Command]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        found = {name: getattr(self.tx, name, None) for name in ("attempt", "chance", "memory")}
+        self.first_now = self.tx.now
+        names = ("attempt", "chance", "memory", "takes_turns")
+        found = {name: getattr(self.tx, name, None) for name in names}
         self.given = {name: copy.copy(value) for name, value in found.items() if value is not None}
 
     def note(self, batch: Batch, replies: Replies) -> None:

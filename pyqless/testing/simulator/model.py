@@ -111,7 +111,7 @@ class Model:
                 tx.drop_writes()
             return (outcome,)
 
-        return self._storage.run(transition, attempt.tx.now)[0]
+        return self._storage.run(transition, attempt.first_now)[0]
 
 
 def _again(attempt: Attempt, tx: Transaction) -> Transition[Any]:
@@ -122,6 +122,7 @@ def _again(attempt: Attempt, tx: Transaction) -> Transition[Any]:
         batch = next(steps)
         while True:
             replies = yield batch
+            tx.now = attempt.tx.now
             reads, then = next(batches, ((), {}))
             if reads == tuple(batch.reads):
                 for at, reply in then.items():

@@ -60,6 +60,8 @@ class Scenario:
     #: how many replicas the store has, and whether clients wait for one of them behind each commit
     replicas: int = 0
     is_durable: bool = False
+    #: whether pops of a busy queue take turns
+    takes_turns: bool = False
     #: whether jobs may have the jids of runs of recurring jobs, and be written over
     overwrites: bool = False
 
@@ -78,6 +80,7 @@ class Scenario:
             replicas=2 if has_replicas else 0,
             is_durable=has_replicas and chance.random() < 0.7,
             faults=replace(Faults(), **{name: _PROBABILITIES[name] for name in likely}),
+            takes_turns=chance.random() < 0.5,
         )
 
 

@@ -172,6 +172,8 @@ class Server:
 
     def _reply(self, command: Command, written: list[Command]) -> Any:
         try:
+            if command[0] in ("BLPOP", "LPOP"):
+                return self._take(command[0], command[1], written)
             if command[0] in READS:
                 return _raw(command, self.keyspace.read(command))
             if command[0] in LOOKING:
@@ -183,6 +185,15 @@ class Server:
             return ServerError(f"ERR {error}")
         written.append(command)
         return reply
+
+    def _take(self, name: str, key: str, written: list[Command]) -> Any:
+        """Take the head of a list; who finds none waits in vain, for here all that happens takes no time."""
+        values = self.keyspace.read(("LRANGE", key, 0, 0))
+        if not values:
+            return None
+        written.append(("LPOP", key))
+        self._write(("LPOP", key))
+        return [key, *values] if name == "BLPOP" else values[0]
 
     def _look(self, command: Command) -> Any:
         if command[0] == "TIME":

@@ -150,7 +150,7 @@ _CONTROLS: Final[dict[str, Callable[[Session, Command, Any], Any]]] = {
     "EXEC": Session._exec,  # noqa: SLF001
     "WAIT": Session._wait,  # noqa: SLF001
 }
-_KNOWN: Final = _CONTROLS.keys() | READS.keys() | WRITING | LOOKING
+_KNOWN: Final = _CONTROLS.keys() | READS.keys() | WRITING | LOOKING | {"BLPOP"}
 
 
 def _is_own(command: Command) -> bool:

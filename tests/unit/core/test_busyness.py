@@ -18,6 +18,7 @@ from pyqless.core import busyness
 from pyqless.core.completing import complete
 from pyqless.core.keys import Keys
 from pyqless.core.places import work_score
+from pyqless.core.popping import pop
 from pyqless.core.statistics import fold
 from pyqless.core.transaction import Transaction
 from tests.unit.core.remembering import Store
@@ -80,6 +81,49 @@ def test_the_choice_is_narrow_again_after_a_quiet_time(store: Store) -> None:
     busy(store, 10.0, conflicts=4)
     busy(store, 20.0)
     assert busyness.spread(transaction(store, 20.0), "q") == 16
+
+
+def test_who_pops_from_a_queue_where_few_stand_level_waits_for_its_turn(store: Store) -> None:
+    fill(store, *names(15))
+    busy(store)
+    assert turn(store, takes_turns=True) is None
+    popped(store, 0.0)
+    assert turn(store, takes_turns=True) == Keys().turn("q")
+    assert turn(store, takes_turns=False) is None
+
+
+def test_who_waits_for_its_turn_takes_the_head(store: Store) -> None:
+    fill(store, *names(15))
+    busy(store)
+    popped(store, 0.0)
+    tx = Transaction(11, Keys(), 0, store.memory, takes_turns=True)
+    assert busyness.spread(tx, "q") == 1
+    batch = next(pop(tx, "q", "A", 1))
+    assert batch.turn == Keys().turn("q")
+    assert ("ZREVRANGE", Keys().work("q"), 0, 1, "WITHSCORES") in batch.reads
+
+
+@pytest.mark.parametrize("count", [16, 40])
+def test_nobody_waits_where_there_are_many_to_choose_from(store: Store, count: int) -> None:
+    fill(store, *names(count))
+    busy(store)
+    popped(store, 0.0)
+    popped(store, 0.0)
+    expected = Keys().turn("q") if count == 16 else None  # of 16 there are 15 left
+    assert turn(store, takes_turns=True) == expected
+
+
+def test_turns_end_with_the_crowd(store: Store) -> None:
+    fill(store, "J", "K")
+    busy(store)
+    popped(store, 0.0)
+    assert turn(store, now=11.9) == Keys().turn("q")
+    assert turn(store, now=12.0) is None
+
+
+def turn(store: Store, *, now: float = 10.0, takes_turns: bool = True) -> str | None:
+    tx = Transaction(now, Keys(), 0, store.memory, takes_turns=takes_turns)
+    return busyness.turn(tx, "q")
 
 
 def test_where_nobody_can_come_between_nothing_is_busy() -> None:

@@ -109,12 +109,22 @@ class Server:
         if command[0] in ("PUBLISH", "EXPIRE"):
             return 1
         try:
+            if command[0] in ("BLPOP", "LPOP"):
+                return self._take(*command[:2])
             if command[0] in READS:
                 return on_the_wire(self.keyspace.read(command))
             self.keyspace.write(tuple(map(str, command)))
         except TypeError:
             return ServerError("WRONGTYPE of a key")
         return 1
+
+    def _take(self, name: str, key: str) -> Any:
+        """The head of a list; nobody waits here."""
+        values = self.keyspace.read(("LRANGE", key, 0, 0))
+        self.keyspace.write(("LPOP", key))
+        if not values:
+            return None
+        return [key, *values] if name == "BLPOP" else values[0]
 
 
 def on_the_wire(reply: Any) -> Any:
