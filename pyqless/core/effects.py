@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from pyqless.core.transaction import Transaction
@@ -18,6 +19,7 @@ __all__ = [
     "FollowedBy",
     "Replies",
     "Transition",
+    "key_of",
 ]
 
 T = TypeVar("T")
@@ -29,6 +31,10 @@ Command: TypeAlias = tuple[Any, ...]
 #: One reply a read, in its order, in the forms that ``pyqless.core.keyspace`` gives.
 #: Where a key is of another type than the read wants, its reply is a ``StoreCorrupted``.
 Replies: TypeAlias = list[Any]
+
+
+#: the key of a command
+key_of: Final = itemgetter(1)
 
 
 class Batch(NamedTuple):
@@ -54,7 +60,7 @@ class Batch(NamedTuple):
     @property
     def guards(self) -> list[str]:
         """The keys of the guarded reads, each once."""
-        return list(dict.fromkeys(read[1] for read in self.reads[: self.guarded]))
+        return list(dict.fromkeys(map(key_of, self.reads[: self.guarded])))
 
 
 class Ahead(NamedTuple):
@@ -75,8 +81,10 @@ class Ahead(NamedTuple):
     @property
     def guards(self) -> list[str]:
         """The keys that are guarded from then on, each once."""
-        aging = self.aging
-        return list(dict.fromkeys([read[1] for read in self.reads if read[1] not in aging]))
+        keys = dict.fromkeys(map(key_of, self.reads))
+        for key in self.aging:
+            keys.pop(key, None)
+        return list(keys)
 
 
 #: A rule: yields batches, ends with its value; its writes lie in the transaction.

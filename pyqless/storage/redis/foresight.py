@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pyqless.core.effects import Ahead, Batch
+from pyqless.core.effects import Ahead, Batch, key_of
 from pyqless.storage.base import Hints
 from pyqless.storage.redis.protocol import ServerError
 
@@ -32,7 +32,7 @@ class Foresight:
         replies: to the guess's reads, as the server sent them.
     """
 
-    __slots__ = ("_at", "guards", "reads", "replies", "topic")
+    __slots__ = ("_at", "_guarded", "guards", "reads", "replies", "topic")
 
     def __init__(self, ahead: Ahead, guards: list[str], replies: list[Any]) -> None:
         self.topic = ahead.topic
@@ -44,12 +44,12 @@ class Foresight:
         if ServerError in map(type, replies):
             # what was refused then may be granted now
             self.guards, self.reads, self.replies = [], (), []
+        self._guarded = frozenset(self.guards)
 
     def answer(self, batch: Batch) -> list[Any] | None:
         """The replies to a batch, if it asks for nothing else."""
         reads, begin = batch.reads, self._at
-        unguarded = {read[1] for read in reads[: batch.guarded]}.difference(self.guards)
-        if unguarded or batch.snapshot:
+        if batch.snapshot or not self._guarded.issuperset(map(key_of, reads[: batch.guarded])):
             return None
         self._at = end = begin + len(reads)
         if self.reads[begin:end] == reads:

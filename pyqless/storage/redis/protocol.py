@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import hiredis
 
@@ -31,19 +31,6 @@ class ServerError(Exception):
         return text.split(" ", 1)[0] if text else ""
 
 
-#: commands that are sent time and again with the same arguments, mostly: those of queues, not of jobs
-_REPEATED = {
-    *("DISCARD", "EXEC", "MULTI", "UNWATCH"),
-    *("HMGET", "SISMEMBER", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE"),
-}
-
-#: others all of whose arguments are texts
-_WITHOUT_NUMBERS = {
-    *("DEL", "HDEL", "HGET", "HGETALL", "HSET", "LPUSH", "PUBLISH", "RPUSH"),
-    *("SADD", "SMEMBERS", "SREM", "WATCH", "ZREM", "ZSCORE"),
-}
-
-
 def pack(commands: Iterable[Command]) -> bytes:
     """
     The bytes of some commands.
@@ -52,16 +39,7 @@ def pack(commands: Iterable[Command]) -> bytes:
         InvalidArgument: a text holds half a surrogate pair, which no UTF-8 can express.
     """
     try:
-        return b"".join(
-            [
-                _packed(command)
-                if command[0] in _WITHOUT_NUMBERS
-                else _packed_again(command)
-                if command[0] in _REPEATED
-                else _packed(_texts(command))
-                for command in commands
-            ]
-        )
+        return b"".join([_PACKED.get(command[0], _packed_texts)(command) for command in commands])
     except UnicodeEncodeError:
         return b"".join([_packed(_encoded(command)) for command in commands])
 
@@ -74,9 +52,28 @@ def _packed_again(command: Command) -> bytes:
     return _packed(_texts(command))
 
 
+def _packed_texts(command: Command) -> bytes:
+    return _packed(_texts(command))
+
+
 def _texts(command: Command) -> Command:
     """No numbers: hiredis crashes where a signal handler raises while it writes one."""
     return tuple(map(str, command))
+
+
+#: commands that are sent time and again with the same arguments, mostly: those of queues, not of jobs
+_REPEATED: Final = (
+    *("DISCARD", "EXEC", "MULTI", "UNWATCH"),
+    *("HMGET", "SISMEMBER", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE"),
+)
+
+#: others all of whose arguments are texts
+_WITHOUT_NUMBERS: Final = (
+    *("DEL", "HDEL", "HGET", "HGETALL", "HSET", "LPUSH", "PUBLISH", "RPUSH"),
+    *("SADD", "SMEMBERS", "SREM", "WATCH", "ZREM", "ZSCORE"),
+)
+
+_PACKED: Final = dict.fromkeys(_REPEATED, _packed_again) | dict.fromkeys(_WITHOUT_NUMBERS, _packed)
 
 
 def _encoded(command: Command) -> Command:

@@ -83,6 +83,20 @@ class _Track:
             wire.close()
 
 
+class _Forks:
+    """How often the process has been forked off; to ask the system for its number takes longer than to look here."""
+
+    number = 0
+
+    @classmethod
+    def count(cls) -> None:
+        """Note that this is a child."""
+        cls.number += 1
+
+
+os.register_at_fork(after_in_child=_Forks.count)
+
+
 class _Last(threading.local):
     """What the thread that looks used last."""
 
@@ -133,7 +147,7 @@ class RedisStorage(Storage):
 
     def _begin(self) -> None:
         """Begin without tracks; those of a parent process are not ours to touch."""
-        self._process = os.getpid()
+        self._forks = _Forks.number
         #: as many as calls have run at once
         self._free: deque[_Track] = deque()
         self._last = _Last()
@@ -150,7 +164,7 @@ class RedisStorage(Storage):
     def _take(self) -> _Track:
         if self._closed:
             raise StoreUnavailable("the storage is closed")
-        if self._process != os.getpid():
+        if self._forks != _Forks.number:
             self._begin()
         track = self._own_track()
         if track is None:
