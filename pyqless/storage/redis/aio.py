@@ -15,7 +15,7 @@ from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
-from pyqless.storage.redis.lane import Lane, State
+from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
 from pyqless.storage.redis.pubsub import AsyncRedisSubscription
@@ -71,7 +71,7 @@ class _Track:
 
     async def close(self) -> None:
         """Close the connection; the lane opens another when it is used again."""
-        self.lane.state = State.CLOSED
+        self.lane.forget()
         wire, self._wire = self._wire, None
         if wire is not None:
             await wire.close()

@@ -119,7 +119,6 @@ class Lane:
         if self.state is State.CLOSED:
             yield Connect()
             self.state, self._has_written, self.is_new = State.IDLE, False, True
-            self.turns.begin_anew()
         self._metrics.trips += 1
         # whatever is sent may drop the guards that stand
         self._foresight, self._opened_at = None, -math.inf
@@ -133,9 +132,13 @@ class Lane:
 
     def close(self) -> Steps[None]:
         """Close the connection, and with it whatever state the server has it in."""
+        self.forget()
+        yield Close()
+
+    def forget(self) -> None:
+        """Know nothing of the connection any more: there is none."""
         self.state, self._foresight, self._extend_at = State.CLOSED, None, -math.inf
         self.turns.begin_anew()
-        yield Close()
 
     def leave(self) -> tuple[Command, ...]:
         """The commands that take the connection out of the last transaction's state."""

@@ -20,7 +20,7 @@ from pyqless.storage.parts import Part
 from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
-from pyqless.storage.redis.lane import Lane, State
+from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
@@ -77,7 +77,7 @@ class _Track:
 
     def close(self) -> None:
         """Close the connection; the lane opens another when it is used again."""
-        self.lane.state = State.CLOSED
+        self.lane.forget()
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
