@@ -14,10 +14,13 @@ from typing import Final, NamedTuple
 
 from pyqless.core.transaction import Transaction
 
-__all__ = ["Busy", "is_busy", "level", "note_level", "notice", "seldom", "spread", "turn"]
+__all__ = ["Busy", "choice", "is_busy", "level", "notice", "seldom", "spread", "turn"]
 
 #: seconds after its last conflict until which a queue counts as busy
 _LASTING: Final = 2.0
+
+#: how many pops in turns look at no more jobs than they want, until one looks whether turns are still needed
+_SELDOM: Final = 4
 
 #: among how many jobs pop picks: at first, and twice as many with each further conflict, up to this
 _FEWEST, _MOST = 16, 128
@@ -35,6 +38,8 @@ class Busy(NamedTuple):
     spread: int
     #: whether fewer than are worth it stood level with the head
     is_scarce: bool = False
+    #: how many pops have not looked since
+    unseen: int = 0
 
 
 def notice(tx: Transaction, queue: str) -> None:
@@ -43,14 +48,21 @@ def notice(tx: Transaction, queue: str) -> None:
         wide = min(_FEWEST << min(tx.attempt - 1, 8), _MOST)
         known = _known(tx, queue) or Busy(0.0, 1)
         until, spread = tx.now + _LASTING, max(wide, known.spread)
-        tx.memory["busy", queue] = Busy(until, spread, known.is_scarce)
+        tx.memory["busy", queue] = known._replace(until=until, spread=spread)
 
 
-def note_level(tx: Transaction, queue: str, count: int) -> None:
-    """Remember how many jobs there were to choose from."""
+def choice(tx: Transaction, queue: str, work: list[tuple[str, float]]) -> int:
+    """How many of the first waiting jobs there are to choose from, which is remembered; in a quiet queue one."""
     known = _known(tx, queue)
-    if known and tx.memory is not None and known.is_scarce != (count < _FEWEST):
-        tx.memory["busy", queue] = known._replace(is_scarce=not known.is_scarce)
+    if known is None or tx.memory is None:
+        return 1
+    count = level(work) if work else 0
+    tx.memory["busy", queue] = (
+        known._replace(unseen=known.unseen + 1)
+        if spread(tx, queue) == 1
+        else known._replace(is_scarce=count < _FEWEST, unseen=0)
+    )
+    return count
 
 
 def is_busy(tx: Transaction, queue: str) -> bool:
@@ -59,9 +71,13 @@ def is_busy(tx: Transaction, queue: str) -> bool:
 
 
 def spread(tx: Transaction, queue: str) -> int:
-    """Among how many jobs pop picks; 1 if it takes the head."""
+    """How many jobs pop looks at, to pick one; 1 if it takes the head, though who has turns looks up now and then."""
     known = _known(tx, queue)
-    return 1 if known is None or turn(tx, queue) else known.spread
+    if known is None:
+        return 1
+    if turn(tx, queue):
+        return 1 if known.unseen < _SELDOM else _FEWEST
+    return known.spread
 
 
 def turn(tx: Transaction, queue: str) -> str | None:

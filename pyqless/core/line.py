@@ -117,8 +117,8 @@ class Line:
     def _chosen(self, heads: Heads) -> Heads:
         """As many of each as may be handed out; of the waiting ones those that few others will want."""
         work, number = heads.work, self.number
+        choice = self._choice(work)
         if 0 < number < len(work):
-            choice = self._choice(work)
             first = self._first(work, choice)
             self.runner_up = work[self._following(first, choice)][0]
             work = work[first:]
@@ -126,11 +126,11 @@ class Line:
 
     def _choice(self, work: Scored) -> int:
         """How many of the waiting jobs there are to choose from: in a quiet queue as many as are wanted."""
-        if busyness.spread(self.tx, self.queue) == 1:
-            return self.number
-        choice = max(busyness.level(work), self.number)
-        busyness.note_level(self.tx, self.queue, choice)
-        return choice
+        return (
+            self.number
+            if self.shows
+            else max(busyness.choice(self.tx, self.queue, work), self.number)
+        )
 
     def _first(self, work: Scored, choice: int) -> int:
         """From which of them on they are taken: the favourite, or else anywhere, as few others will do."""

@@ -24,9 +24,9 @@ from pyqless.storage.redis.protocol import ServerError
 
 __all__ = ["Turns"]
 
-#: seconds to wait for a token, and half as long again at most, lest all give up at once. An idle server takes up to
-#: a tenth of a second more to go on behind a BLPOP that came to nothing; one of 6.2 waits for ever if told 0.001
-_PATIENCE: Final = 0.1
+#: seconds to wait for a token, and half as long again at most, lest all give up at once: longer than a long queue of
+#: others takes. An idle server takes up to a tenth of a second more to go on behind a BLPOP that came to nothing
+_PATIENCE: Final = 0.5
 
 #: seconds after which a token that nobody wants expires, and its name
 _TOKEN_LIFE: Final = 10
@@ -40,8 +40,9 @@ class Turns:
         self._policy = policy
         #: the keys of tokens, and whether there should be one
         self._found: dict[str, bool] = Hints()
-        #: what is waited for
+        #: what is waited for, if it is not only looked at
         self._key = ""
+        self._waits = False
         #: how many tokens were made
         self._made = 0
         #: the shortest exchange on this connection, seconds
@@ -63,9 +64,11 @@ class Turns:
         """The commands that wait for a turn, if that is wanted and to be had; the first reads behind the guards."""
         if key is None or self._back or not self.are_worth_it:
             return ()
-        self._key = key
+        self._key, self._waits = key, self._found.get(key, False)
+        # who waits in vain, or longer than its connection bears, only looks the next time: tokens may get lost
+        self._found[key] = False
         name = ("HGET", _latest(key), "name")
-        if not self._found.get(key):
+        if not self._waits:
             return ("LPOP", key), name
         return ("BLPOP", key, f"{_PATIENCE * (1 + self._policy.chance() / 2):.3f}"), name
 
@@ -80,8 +83,7 @@ class Turns:
         self._are_refused = ServerError in (type(token), type(latest))
         if self._are_refused:
             return
-        # who has waited in vain does not wait the next time: the token may get lost time and again
-        self._found[key] = token is not None or not self._found.get(key)
+        self._found[key] = token is not None or not self._waits
         if token is None or latest is None:
             self._back = self._make(key, maker)
         elif latest == (token[1] if type(token) is list else token):

@@ -83,12 +83,15 @@ def test_the_choice_is_narrow_again_after_a_quiet_time(store: Store) -> None:
     assert busyness.spread(transaction(store, 20.0), "q") == 16
 
 
-def test_who_pops_from_a_queue_where_few_stand_level_waits_for_its_turn(store: Store) -> None:
-    fill(store, *names(15))
+@pytest.mark.parametrize("count", [0, 1, 15])
+def test_who_pops_from_a_queue_where_few_stand_level_waits_for_its_turn(
+    store: Store, count: int
+) -> None:
+    fill(store, *names(count))
     busy(store)
-    assert turn(store, takes_turns=True) is None
+    assert turn(store) is None
     popped(store, 0.0)
-    assert turn(store, takes_turns=True) == Keys().turn("q")
+    assert turn(store) == Keys().turn("q")
     assert turn(store, takes_turns=False) is None
 
 
@@ -96,21 +99,31 @@ def test_who_waits_for_its_turn_takes_the_head(store: Store) -> None:
     fill(store, *names(15))
     busy(store)
     popped(store, 0.0)
-    tx = Transaction(11, Keys(), 0, store.memory, takes_turns=True)
-    assert busyness.spread(tx, "q") == 1
-    batch = next(pop(tx, "q", "A", 1))
+    batch = next(pop(in_turn(store), "q", "A", 1))
     assert batch.turn == Keys().turn("q")
     assert ("ZREVRANGE", Keys().work("q"), 0, 1, "WITHSCORES") in batch.reads
 
 
-@pytest.mark.parametrize("count", [16, 40])
+@pytest.mark.parametrize("count", [17, 40])
 def test_nobody_waits_where_there_are_many_to_choose_from(store: Store, count: int) -> None:
     fill(store, *names(count))
     busy(store)
     popped(store, 0.0)
+    assert turn(store) is None
+
+
+def test_now_and_then_it_is_looked_whether_turns_are_still_needed(store: Store) -> None:
+    fill(store, *names(1))
+    busy(store, 20.0)
     popped(store, 0.0)
-    expected = Keys().turn("q") if count == 16 else None  # of 16 there are 15 left
-    assert turn(store, takes_turns=True) == expected
+    fill(store, *names(40))
+    for _ in range(4):
+        assert turn(store) is not None
+        assert busyness.spread(in_turn(store), "q") == 1
+        assert busyness.choice(in_turn(store), "q", [("J", 0.0)]) == 1
+    assert busyness.spread(in_turn(store), "q") == 16
+    assert busyness.choice(in_turn(store), "q", [("J", 0.0)] * 16) == 16
+    assert turn(store) is None
 
 
 def test_turns_end_with_the_crowd(store: Store) -> None:
@@ -119,6 +132,17 @@ def test_turns_end_with_the_crowd(store: Store) -> None:
     popped(store, 0.0)
     assert turn(store, now=11.9) == Keys().turn("q")
     assert turn(store, now=12.0) is None
+
+
+def test_peek_neither_waits_nor_tells_how_many_there_are(store: Store) -> None:
+    fill(store, *names(40))
+    busy(store, 20.0)
+    store.call("peek 20 q 1")
+    assert turn(store) is None
+
+
+def in_turn(store: Store, now: float = 11.0) -> Transaction:
+    return Transaction(now, Keys(), 0, store.memory, takes_turns=True)
 
 
 def turn(store: Store, *, now: float = 10.0, takes_turns: bool = True) -> str | None:
