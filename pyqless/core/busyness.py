@@ -4,7 +4,8 @@ Queues that many workers use at once, known by their conflicts.
 
 In a quiet queue every rule does what the Lua core does, in one transaction. In a busy one that would be in vain
 for all but one: there pop picks among the jobs that stand level with the head, and samples are deferred. Where few
-stand level, so that many want the same one, pops wait for their turn, if the store is one where that can be had.
+stand level, so that many want the same one, pops wait for their turn, if the store is one where that can be had; and so
+does one that has met a conflict.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ __all__ = ["Busy", "choice", "is_busy", "level", "notice", "seldom", "spread", "
 
 #: seconds after its last conflict until which a queue counts as busy
 _LASTING: Final = 2.0
-
-#: how many pops in turns look at no more jobs than they want, until one looks whether turns are still needed
-_SELDOM: Final = 4
 
 #: among how many jobs pop picks: at first, and twice as many with each further conflict, up to this
 _FEWEST, _MOST = 16, 128
@@ -38,8 +36,6 @@ class Busy(NamedTuple):
     spread: int
     #: whether fewer than are worth it stood level with the head
     is_scarce: bool = False
-    #: how many pops have not looked since
-    unseen: int = 0
 
 
 def notice(tx: Transaction, queue: str) -> None:
@@ -57,11 +53,7 @@ def choice(tx: Transaction, queue: str, work: list[tuple[str, float]]) -> int:
     if known is None or tx.memory is None:
         return 1
     count = level(work) if work else 0
-    tx.memory["busy", queue] = (
-        known._replace(unseen=known.unseen + 1)
-        if spread(tx, queue) == 1
-        else known._replace(is_scarce=count < _FEWEST, unseen=0)
-    )
+    tx.memory["busy", queue] = known._replace(is_scarce=count < _FEWEST)
     return count
 
 
@@ -71,19 +63,18 @@ def is_busy(tx: Transaction, queue: str) -> bool:
 
 
 def spread(tx: Transaction, queue: str) -> int:
-    """How many jobs pop looks at, to pick one; 1 if it takes the head, though who has turns looks up now and then."""
+    """Among how many jobs pop picks; 1 if it takes the head."""
     known = _known(tx, queue)
     if known is None:
         return 1
-    if turn(tx, queue):
-        return 1 if known.unseen < _SELDOM else _FEWEST
-    return known.spread
+    # whoever has its turn looks whether turns are still needed
+    return _FEWEST if turn(tx, queue) else known.spread
 
 
 def turn(tx: Transaction, queue: str) -> str | None:
-    """What a pop waits for before it reads, in a queue where many want the same job; see ``Batch``."""
+    """What a pop waits for before it reads, where it would probably meet a conflict; see ``Batch``."""
     known = _known(tx, queue) if tx.takes_turns else None
-    return tx.keys.turn(queue) if known and known.is_scarce else None
+    return tx.keys.turn(queue) if known and (known.is_scarce or tx.attempt) else None
 
 
 def _known(tx: Transaction, queue: str) -> Busy | None:

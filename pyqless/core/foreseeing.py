@@ -128,11 +128,12 @@ def note_next(tx: Transaction, queue: str, jid: str | None, *, was_wrong: bool) 
     Remember which job of a queue goes next, None for no job, where somebody pops.
 
     Args:
-        was_wrong: another went than the favourite, so that to guard this was in vain, or worse.
+        was_wrong: another went than the favourite, so that to guard this was in vain, or worse; in a busy queue, where it
+            may have gone to somebody else, it pays all the same.
     """
     if tx.memory is not None:
         tx.memory["next", queue] = jid
-        if was_wrong:
+        if was_wrong and not busyness.is_busy(tx, queue):
             tx.memory["shy", queue] = _SHY
 
 

@@ -95,13 +95,16 @@ def test_who_pops_from_a_queue_where_few_stand_level_waits_for_its_turn(
     assert turn(store, takes_turns=False) is None
 
 
-def test_who_waits_for_its_turn_takes_the_head(store: Store) -> None:
-    fill(store, *names(15))
+def test_who_waits_for_its_turn_has_no_favourite_and_looks_whether_turns_are_needed(
+    store: Store,
+) -> None:
+    fill(store, *names(3))
     busy(store)
-    popped(store, 0.0)
+    assert len(popped(store, 0.0)) == 1
     batch = next(pop(in_turn(store), "q", "A", 1))
     assert batch.turn == Keys().turn("q")
-    assert ("ZREVRANGE", Keys().work("q"), 0, 1, "WITHSCORES") in batch.reads
+    assert ("ZREVRANGE", Keys().work("q"), 0, 15, "WITHSCORES") in batch.reads
+    assert not any(read[0] == "HGETALL" for read in batch.reads)
 
 
 @pytest.mark.parametrize("count", [17, 40])
@@ -112,18 +115,22 @@ def test_nobody_waits_where_there_are_many_to_choose_from(store: Store, count: i
     assert turn(store) is None
 
 
-def test_now_and_then_it_is_looked_whether_turns_are_still_needed(store: Store) -> None:
-    fill(store, *names(1))
-    busy(store, 20.0)
+def test_turns_end_where_many_stand_level_again(store: Store) -> None:
+    busy(store)
     popped(store, 0.0)
-    fill(store, *names(40))
-    for _ in range(4):
-        assert turn(store) is not None
-        assert busyness.spread(in_turn(store), "q") == 1
-        assert busyness.choice(in_turn(store), "q", [("J", 0.0)]) == 1
-    assert busyness.spread(in_turn(store), "q") == 16
+    assert turn(store) is not None
+    assert busyness.choice(in_turn(store), "q", [("J", 0.0)] * 15) == 15
+    assert turn(store) is not None
     assert busyness.choice(in_turn(store), "q", [("J", 0.0)] * 16) == 16
     assert turn(store) is None
+
+
+def test_who_has_met_a_conflict_waits_for_its_turn(store: Store) -> None:
+    fill(store, *names(40))
+    busy(store)
+    popped(store, 0.0)
+    tx = Transaction(10.0, Keys(), 1, store.memory, takes_turns=True)
+    assert busyness.turn(tx, "q") == Keys().turn("q")
 
 
 def test_turns_end_with_the_crowd(store: Store) -> None:
