@@ -191,6 +191,31 @@ def test_a_row_that_another_has_filled_again_is_not_dropped(
     assert keyspace.read(("ZSCORE", "key", "b")) == 2.0
 
 
+def test_a_row_that_was_undone_is_not_dropped_where_another_has_its_id(
+    connection: apsw.Connection, keyspace: StoredKeyspace
+) -> None:
+    def fill_and_empty(name: str) -> None:
+        keyspace.write(("ZADD", name, 1.0, "a"))
+        keyspace.save()
+        keyspace.write(("ZREM", name, "a"))
+        keyspace.save()
+
+    with connection:
+        connection.execute("SAVEPOINT task")
+        fill_and_empty("undone")
+        connection.execute("ROLLBACK TO task")
+        keyspace.forget()
+        for number in range(40):
+            fill_and_empty(str(number))
+        for number in range(40, 80):
+            fill_and_empty("0")
+            fill_and_empty(str(number))
+        keyspace.write(("ZADD", "0", 1.0, "a"))
+        keyspace.save()
+        keyspace.forget()
+        assert keyspace.read(("ZSCORE", "0", "a")) == 1.0
+
+
 def test_text_that_is_no_utf_8_is_kept_as_it_is(keyspace: StoredKeyspace) -> None:
     strange = b"\xff\xfe a".decode("utf-8", "surrogateescape")
     for _ in range(2):

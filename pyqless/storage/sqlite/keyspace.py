@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from pyqless.core.effects import Command
-from pyqless.core.keyspace import READS, WRITES, Image, Keyspace, Value
+from pyqless.core.keyspace import OUTCOMES, READS, Image, Keyspace, Value
 from pyqless.errors import StoreCorrupted
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
@@ -32,7 +32,7 @@ from pyqless.storage.sqlite.packing import (
     unpack,
 )
 from pyqless.storage.sqlite.rows import Rows
-from pyqless.storage.sqlite.vacancies import Vacancies
+from pyqless.storage.sqlite.vacancies import NO_MEMBERS, Vacancies
 
 __all__ = ["StoredKeyspace"]
 
@@ -76,12 +76,15 @@ class StoredKeyspace:
 
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
-        self._execute: Callable[..., Any] = self._cursor.execute
+        self._execute: Callable[..., Any] = cursor.execute
+        self._execute_many: Callable[..., Any] = cursor.executemany
         self._last_key = cursor.connection.last_insert_rowid
         self._pack = Packer().pack
         self._entries: dict[str, _Entry] = {}
         self._changed: dict[str, _Entry] = {}
         self._large: list[str] = []
+        #: what ``SET_KEY`` is to be called with
+        self._updates: list[tuple[Any, ...]] = []
         self._vacancies = Vacancies(self._execute)
 
     def tidy(self) -> None:
@@ -95,24 +98,28 @@ class StoredKeyspace:
         """Forget everything: others have changed it, or it was rolled back."""
         self._entries.clear()
         self._changed.clear()
+        self._updates.clear()
 
     def read(self, command: Command) -> Any:
         """See ``pyqless.core.keyspace.Keyspace.read``."""
-        entry = self._entries.get(command[1]) or self._load(command[1])
-        if entry.value is not None:
-            return READS[command[0]](entry.value, *command[2:])
-        return (entry.rows or _NOTHING).read(command)
+        name = command[1]
+        entry = self._entries.get(name) or self._load(name)
+        value = entry.value
+        if value is None:
+            return (entry.rows or _NOTHING).read(command)
+        return READS[command[0]](value, *command[2:])
 
     def write(self, command: Command) -> None:
         """See ``pyqless.core.keyspace.Keyspace.write``; it is not in the file before ``save``."""
         name = command[1]
         entry = self._changed[name] = self._entries.get(name) or self._load(name)
-        if entry.rows is not None:
+        if entry.rows is None:
+            value, _ = OUTCOMES[command[0]](entry.value, *command[2:])
+            entry.value = value or None
+        else:
             entry.rows.write(command)
             if not entry.rows.size:
                 entry.rows = None
-        else:
-            entry.value = WRITES[command[0]](entry.value, *command[2:])
 
     def set(self, name: str, text: str) -> None:
         """Make a key a string, whatever it was; an empty one removes it."""
@@ -143,6 +150,9 @@ class StoredKeyspace:
             elif entry.key is not None:
                 self._store_nothing(name, entry, entry.key)
         self._changed.clear()
+        if self._updates:
+            self._execute_many(sql.SET_KEY, self._updates)
+            self._updates.clear()
         if self._vacancies.are_many:
             for name in self._vacancies.drop():
                 self._entries.pop(name, None)
@@ -194,6 +204,7 @@ class StoredKeyspace:
             self._execute(sql.DROP_KEY, (key,))
             entry.key = None
         elif entry.size:
+            self._updates.append((SORTED_SET, 0, NO_MEMBERS, key))
             self._vacancies.leave(name, key)
             entry.size = 0
 
@@ -204,12 +215,12 @@ class StoredKeyspace:
 
     def _store_value(self, name: str, entry: _Entry, value: Value) -> None:
         kind, size = KINDS[type(value)], len(value)
-        packed = self._pack(value) if size <= _FIT.get(kind, size) else None
+        packed = self._pack(value) if kind not in _FIT or size <= _FIT[kind] else None
         if entry.key is None:
             self._execute(sql.ADD_KEY, (in_bytes(name), kind, size, packed))
             entry.key = self._last_key()
         else:
-            self._execute(sql.SET_KEY, (kind, size, packed, entry.key))
+            self._updates.append((kind, size, packed, entry.key))
             if not entry.size:
                 self._vacancies.take(name)
         entry.kind, entry.size = kind, size

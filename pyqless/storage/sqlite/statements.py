@@ -11,6 +11,9 @@ BEGIN_READING: Final = "BEGIN DEFERRED"
 BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 COMMIT: Final = "COMMIT"
 ROLLBACK: Final = "ROLLBACK"
+SAVEPOINT: Final = "SAVEPOINT task"
+UNDO: Final = "ROLLBACK TO task"
+RELEASE: Final = "RELEASE task"
 #: makes a transaction that has begun to read see one instant from then on
 FIRST_LOOK: Final = "SELECT 1 FROM key LIMIT 0"
 
@@ -23,7 +26,7 @@ ADD_KEY: Final = "INSERT INTO key (name, kind, size, value) VALUES (?, ?, ?, ?)"
 SET_KEY: Final = "UPDATE key SET kind = ?, size = ?, value = ? WHERE id = ?"
 SET_SIZE: Final = "UPDATE key SET size = ? WHERE id = ?"
 DROP_KEY: Final = "DELETE FROM key WHERE id = ?"
-DROP_VACANT: Final = "DELETE FROM key WHERE id = ? AND size = 0"
+DROP_VACANT: Final = "DELETE FROM key WHERE id = ? AND name = ? AND size = 0"
 KEYS_BETWEEN: Final = (
     "SELECT name, id, kind, value FROM key WHERE name BETWEEN ? AND ? ORDER BY name"
 )

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from pyqless.core.sortedset import SortedSet
+from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
-from pyqless.storage.sqlite.packing import SORTED_SET, Packer
+from pyqless.storage.sqlite.packing import Packer
 
-__all__ = ["Vacancies"]
+__all__ = ["NO_MEMBERS", "Vacancies"]
 
 #: how a sorted set without members lies in its row
-_NOTHING: Final = Packer().pack(SortedSet())
+NO_MEMBERS: Final = Packer().pack(SortedSet())
 
 #: how many rows are left at most
 _MOST: Final = 64
@@ -41,8 +42,7 @@ class Vacancies:
         return len(self._rows)
 
     def leave(self, name: str, key: int) -> None:
-        """Leave a row, of the id ``key``, with nothing in it."""
-        self._execute(sql.SET_KEY, (SORTED_SET, 0, _NOTHING, key))
+        """Note that a row, of the id ``key``, is left with nothing in it."""
         self._rows[name] = key
 
     def take(self, name: str) -> None:
@@ -58,6 +58,6 @@ class Vacancies:
         """Delete the oldest ones, until so many are left; give their names."""
         while len(self._rows) > left:
             name = next(iter(self._rows))
-            # another connection may have filled it, unnoticed
-            self._execute(sql.DROP_VACANT, (self._rows.pop(name),))
+            # another connection may have filled it, unnoticed; or it was undone, and its id is another's
+            self._execute(sql.DROP_VACANT, (self._rows.pop(name), in_bytes(name)))
             yield name
