@@ -25,7 +25,7 @@ _OLDEST_LIBRARY: Final = (3, 51, 3)
 _SETTINGS: Final = {
     "synchronous": "NORMAL",
     "cache_size": -8000,  # KiB
-    "wal_autocheckpoint": 1000,  # pages
+    "wal_autocheckpoint": 3000,  # pages, 12 MiB: a page that is written again and again is copied seldom
     "journal_size_limit": 16 * 2**20,  # bytes that the log keeps at most when it begins anew
     "cell_size_check": True,  # finds damaged pages earlier
     "trusted_schema": False,
