@@ -27,7 +27,7 @@ from pyqless.storage.sqlite import turns as turns_module
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.patience import Patience
 from pyqless.storage.sqlite.turns import Turn, Turns
-from tests.sqlite_files import problems, url_of
+from tests.sqlite_files import call, problems, url_of
 
 
 @pytest.fixture
@@ -226,6 +226,29 @@ def test_the_disk_is_waited_for_once_where_it_has_to_be(
         for future in together(storage, *map(adding, "abcde")):
             future.result()
         assert len(flushed) == (synchronous == "full")
+
+
+def test_who_need_not_wait_for_the_disk_does_not_wait_for_those_who_must(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent, waits = threading.Event(), []
+
+    def flush(_: int) -> None:
+        waits.append(lent.wait(5))
+
+    with open_storage(url_of(path, timeout=60)) as storage:
+        call(storage, "put", 1, "w", "q", "jid", "K", "{}", 0)
+        monkeypatch.setattr(log, "_flush", flush)
+        with ThreadPoolExecutor(2) as pool:
+            with busy(storage):
+                added = pool.submit(storage.run, adding("a"))
+                wait_for(1, turns_of(storage))
+                popped = pool.submit(call, storage, "pop", 1, "q", "w", 1)
+                popped.add_done_callback(lambda _: lent.set())
+                wait_for(2, turns_of(storage))
+            assert [job.jid for job in popped.result(60)] == ["jid"]
+            assert added.result(60) == "a"
+        assert waits == [True]
 
 
 def test_an_interruption_behind_the_commit_leaves_nothing_unflushed(

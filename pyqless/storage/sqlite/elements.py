@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 from pyqless.core.sortedset import span
 from pyqless.storage.parts import in_bytes
@@ -30,7 +31,7 @@ class ListRows(Rows):
 
     def clear(self) -> None:
         """See ``Rows.clear``."""
-        self._drop(sql.DROP_ELEMENTS)
+        self._drop(sql.DROP_ELEMENTS, (self.key,))
 
     # -- reads ------------------------------------------------------------------------------
 
@@ -55,32 +56,30 @@ class ListRows(Rows):
 
     def append(self, *elements: str) -> None:
         """RPUSH."""
-        self._add(sql.APPEND, elements)
+        self._add(sql.APPEND, self._bindings(elements))
 
     def prepend(self, *elements: str) -> None:
         """LPUSH."""
-        self._add(sql.PREPEND, elements)
+        self._add(sql.PREPEND, self._bindings(elements))
 
-    def _add(self, statement: str, elements: tuple[str, ...]) -> None:
-        for element in elements:
-            self._execute(statement, (self.key, in_bytes(element)))
-        self.size += len(elements)
+    def _bindings(self, elements: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        return [(self.key, in_bytes(element)) for element in elements]
 
     def take(self) -> None:
         """LPOP."""
-        self._drop(sql.DROP_FIRST, 1)
+        self._drop(sql.DROP_FIRST, (self.key, 1))
 
     def trim(self, start: int, stop: int) -> None:
         """LTRIM."""
         begin, end = span(int(start), int(stop), self.size)
-        self._drop(sql.DROP_LAST, self.size - end)
-        self._drop(sql.DROP_FIRST, begin)
+        self._drop(sql.DROP_LAST, (self.key, self.size - end))
+        self._drop(sql.DROP_FIRST, (self.key, begin))
 
     def remove(self, count: int, element: str) -> None:
         """LREM."""
         if int(count):
             raise ValueError(f"LREM removes all or nothing here, so count must be 0, not {count!r}")
-        self._drop(sql.DROP_EQUAL, in_bytes(element))
+        self._drop(sql.DROP_EQUAL, (self.key, in_bytes(element)))
 
 
 ListRows.reads = {

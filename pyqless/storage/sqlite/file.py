@@ -79,7 +79,7 @@ class DatabaseFile:
                 raise self._too_busy()
             if turn.error is not None:
                 raise turn.error
-            if turn.commit and turn.log is not None:
+            if turn.log is not None:
                 # others write meanwhile
                 self._log.flush(turn.log, turn.commit)
         return cast("T", turn.result)
@@ -111,7 +111,7 @@ class DatabaseFile:
                 turn.result = turn.work(turn)
             else:
                 _work_among_others(turn)
-            if self.durable and not turn.may_be_lost:
+            if self.durable and not (turn.may_be_lost or turn.error):
                 turn.log = lane.log()
             self._turns.take_along(turns)
         return lane.save()
@@ -121,14 +121,15 @@ class DatabaseFile:
         commit = self._log.committed() if is_changed else 0
         for turn in turns:
             turn.commit = commit or (self._log.latest if turn.settles else 0)
+            if not turn.commit:
+                turn.log = None
             turn.is_committed = True
 
-    def _settle(self, turns: list[Turn]) -> None:
-        """Wait until what was committed is safe, so that those whose turns these are need not wait for one another."""
-        with contextlib.suppress(OutcomeUnknown):  # each finds out by itself
-            for turn in turns:
-                if turn.commit and turn.log is not None and turn.error is None:
-                    self._log.flush(turn.log, turn.commit)
+    def _settle(self, turn: Turn) -> None:
+        """Wait until a commit is on the disk, if it has to be, so that the thread that waits need not do so."""
+        if turn.log is not None:
+            with contextlib.suppress(OutcomeUnknown):  # it finds out by itself
+                self._log.flush(turn.log, turn.commit)
 
     def _begin(self, begin: Callable[[], None], patience: Patience) -> bool:
         """Begin a transaction; tell whether others had to be waited for."""

@@ -102,12 +102,10 @@ class StoredKeyspace:
 
     def read(self, command: Command) -> Any:
         """See ``pyqless.core.keyspace.Keyspace.read``."""
-        name = command[1]
-        entry = self._entries.get(name) or self._load(name)
-        value = entry.value
-        if value is None:
+        entry = self._entries.get(command[1]) or self._load(command[1])
+        if entry.value is None:
             return (entry.rows or _NOTHING).read(command)
-        return READS[command[0]](value, *command[2:])
+        return READS[command[0]](entry.value, *command[2:])
 
     def write(self, command: Command) -> None:
         """See ``pyqless.core.keyspace.Keyspace.write``; it is not in the file before ``save``."""

@@ -25,19 +25,11 @@ class _Members(Rows):
 
     def remove(self, *members: str) -> None:
         """ZREM, SREM."""
-        for member in members:
-            self._drop(sql.DROP_MEMBER, in_bytes(member))
+        self._drop(sql.DROP_MEMBER, *[(self.key, in_bytes(member)) for member in members])
 
     def clear(self) -> None:
         """See ``Rows.clear``."""
-        self._drop(sql.DROP_MEMBERS)
-
-    def _add(self, member: str, score: float) -> bool:
-        """Add a member unless it is there; tell whether it is new."""
-        self._execute(sql.ADD_MEMBER, (self.key, in_bytes(member), score))
-        is_new = self._changes() > 0
-        self.size += is_new
-        return is_new
+        self._drop(sql.DROP_MEMBERS, (self.key,))
 
     def _score(self, member: str) -> float | None:
         score: float | None = self._execute(sql.SCORE, (self.key, in_bytes(member))).get
@@ -60,8 +52,8 @@ class SetRows(_Members):
 
     def add(self, *members: str) -> None:
         """SADD."""
-        for member in members:
-            self._add(member, _NO_SCORE)
+        rows = [(self.key, in_bytes(member), _NO_SCORE) for member in members]
+        self._add(sql.ADD_MEMBER, rows)
 
     def contains(self, member: str) -> int:
         """SISMEMBER."""
@@ -76,8 +68,8 @@ class SortedSetRows(_Members):
 
     def fill(self, value: SortedSet) -> None:
         """See ``Rows.fill``."""
-        for member, score in value.items():
-            self._add(member, score)
+        rows = [(self.key, in_bytes(member), score) for member, score in value.items()]
+        self._add(sql.ADD_MEMBER, rows)
 
     def whole(self) -> SortedSet:
         """See ``Rows.whole``."""
@@ -136,10 +128,14 @@ class SortedSetRows(_Members):
         """ZADD."""
         option = arguments[0] if arguments[0] in ("NX", "XX") else None
         pairs = arguments[1:] if option else arguments
-        for score, member in zip(pairs[::2], pairs[1::2], strict=True):
-            number = _number(score)
-            if option == "XX" or (not self._add(member, number) and option is None):
-                self._execute(sql.SET_SCORE, (self.key, in_bytes(member), number))
+        scores = map(_number, pairs[::2])
+        rows = [
+            (self.key, in_bytes(member), score)
+            for score, member in zip(scores, pairs[1::2], strict=True)
+        ]
+        are_new = option != "XX" and self._add(sql.ADD_MEMBER, rows) == len(rows)
+        if not are_new and option != "NX":
+            self._execute_many(sql.SET_SCORE, rows)
 
     def increase(self, increment: float | str, member: str) -> None:
         """ZINCRBY."""
@@ -147,7 +143,7 @@ class SortedSetRows(_Members):
 
     def remove_by_score(self, lo: float | str, hi: float | str) -> None:
         """ZREMRANGEBYSCORE."""
-        self._drop(sql.DROP_SCORES, _number(lo), _number(hi))
+        self._drop(sql.DROP_SCORES, (self.key, _number(lo), _number(hi)))
 
 
 def _number(score: float | str) -> float:

@@ -37,7 +37,8 @@ class Rows(ABC):
 
     def __init__(self, cursor: apsw.Cursor, key: int, size: int) -> None:
         self._execute: Callable[..., Any] = cursor.execute
-        self._changes = cursor.connection.changes
+        self._execute_many: Callable[..., Any] = cursor.executemany
+        self._changes = cursor.connection.total_changes
         self.key = key
         self.size = size
 
@@ -64,10 +65,19 @@ class Rows(ABC):
         """LLEN, SCARD, ZCARD."""
         return self.size
 
-    def _drop(self, statement: str, *bindings: Any) -> None:
+    def _add(self, statement: str, bindings: list[tuple[Any, ...]]) -> int:
+        """Insert rows, and count them; tell how many there were to insert."""
+        before = self._changes()
+        self._execute_many(statement, bindings)
+        added = self._changes() - before
+        self.size += added
+        return added
+
+    def _drop(self, statement: str, *bindings: tuple[Any, ...]) -> None:
         """Delete rows, and count them."""
-        self._execute(statement, (self.key, *bindings))
-        self.size -= self._changes()
+        before = self._changes()
+        self._execute_many(statement, bindings)
+        self.size -= self._changes() - before
 
     @abstractmethod
     def fill(self, value: Any) -> None:

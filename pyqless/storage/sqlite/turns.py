@@ -46,39 +46,32 @@ class Turn:
         error: why it came to nothing, although what else is in the transaction did not.
         is_committed: whether the transaction was, even if that was interrupted then.
         commit: the number of the last one that matters; 0 if none does.
-        log: what has to be flushed until it is safe, or None.
+        log: what has to be flushed before whoever waits for it may go on, or None.
         is_over: whether whoever waits for it may go on.
         news: tells who waits that it is over, or that it may have come.
     """
 
-    __slots__ = (
-        "commit",
-        "error",
-        "has_waited",
-        "is_committed",
-        "is_over",
-        "lane",
-        "log",
-        "may_be_lost",
-        "news",
-        "patience",
-        "result",
-        "settles",
-        "work",
-    )
-
     lane: Lane
+    has_waited = False
+    may_be_lost = False
+    settles = False
+    result: Any = None
+    error: Exception | None = None
+    is_committed = False
+    commit = 0
+    log: LogFile | None = None
+    is_over = False
     news: SimpleQueue[None]
 
     def __init__(self, work: Callable[[Turn], Any], patience: Patience) -> None:
         self.work = work
         self.patience = patience
-        self.has_waited = self.is_committed = self.is_over = False
-        self.may_be_lost = self.settles = False
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.commit = 0
-        self.log: LogFile | None = None
+
+    def end(self) -> None:
+        """Let whoever waits for it go on."""
+        if not self.is_over:
+            self.is_over = True
+            self.news.put(None)
 
 
 class _Writing(threading.local):
@@ -98,14 +91,14 @@ class Turns:
     Args:
         path: of the file.
         carry_out: carries a turn out, and those that it takes along, in one transaction; or raises, and then none.
-        settle: waits for the disk after that, while another thread writes.
+        settle: waits after that until a turn's commit is on the disk, if it has to be, while another thread writes.
     """
 
     def __init__(
         self,
         path: str,
         carry_out: Callable[[list[Turn]], None],
-        settle: Callable[[list[Turn]], None],
+        settle: Callable[[Turn], None],
     ) -> None:
         self._path = path
         self._carry_out = carry_out
@@ -189,12 +182,15 @@ class Turns:
             self._give_back()
             return
         self._give_back()
+        # who need not wait for the disk goes on before the others
+        turns.sort(key=lambda turn: turn.log is not None)
         try:
-            self._settle(turns)
+            for turn in turns:
+                self._settle(turn)
+                turn.end()
         finally:
             for turn in turns:
-                turn.is_over = True
-                turn.news.put(None)
+                turn.end()
 
     def _give_back(self) -> None:
         self._lock.release()
