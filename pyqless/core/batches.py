@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pyqless.core.chaining import followed
 from pyqless.core.effects import Batch, Continue, Factory, FollowedBy, Transition
 from pyqless.core.statistics import enter_gathered
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import LOOKS, Transaction
 from pyqless.errors import QlessError
 
 __all__ = ["Outcome", "together"]
@@ -71,8 +71,12 @@ def _link(tx: Transaction, course: _Course) -> Transition[list[Outcome] | Contin
             after[value.rest] = None
             value = value.value
         values.append(value)
+        if tx.looks > LOOKS and not course.all_or_nothing:
+            break
     enter_gathered(tx)
     done = (*course.done, values)
+    if len(values) < len(part):
+        parts = [part[len(values) :], *parts]
     if parts:
         _foresee(tx, begun[0].first)
         rest = _Course(tuple(parts), course.all_or_nothing, done, tuple(after))

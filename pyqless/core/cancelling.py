@@ -11,16 +11,13 @@ from pyqless.core import failures, places, statistics, tags
 from pyqless.core.effects import Continue, Transition
 from pyqless.core.messages import about, publish_event
 from pyqless.core.records import StoredJob
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import LOOKS, Transaction
 from pyqless.errors import HasDependents
 
 __all__ = ["cancel", "cancel_some"]
 
 #: how many jobs a transaction cancels; each takes three guards
 MANY: Final = 64
-
-#: how many entries of groups of failures it looks at: to strike a job off, the store goes through its whole group
-LOOKS: Final = 128_000
 
 #: how many jobs are looked at at once before the first is cancelled
 PAGE: Final = 250

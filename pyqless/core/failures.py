@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
 from pyqless.core import lua, records, statistics
-from pyqless.core.effects import Continue, Transition
+from pyqless.core.effects import Continue, Replies, Transition
 from pyqless.core.messages import publish_event, publish_log
 from pyqless.core.ownership import FAIL, require_lock
 from pyqless.core.paging import page, whole
@@ -149,10 +149,7 @@ def forget(tx: Transaction, failures: Mapping[str, Iterable[str]]) -> Transition
     """
     keys = tx.keys
     leaving = {group: list(dict.fromkeys(jids)) for group, jids in failures.items()}
-    heads = yield from tx.read(
-        *(("LRANGE", keys.failed(group), 0, len(jids)) for group, jids in leaving.items()),
-        last=True,
-    )
+    heads = yield from _heads(tx, {keys.failed(group): jids for group, jids in leaving.items()})
     for (group, jids), head in zip(leaving.items(), heads, strict=True):
         emptied = set(head) <= set(jids)
         if emptied and len(head) > len(jids):
@@ -163,6 +160,20 @@ def forget(tx: Transaction, failures: Mapping[str, Iterable[str]]) -> Transition
             tx.lrem(keys.failed(group), jid)
         if emptied:
             tx.srem(keys.failures, group)
+
+
+def _heads(tx: Transaction, leaving: Mapping[str, Sequence[str]]) -> Transition[Replies]:
+    """The heads of lists from which jids are to be taken; many calls in one transaction count what that takes."""
+    unknown = [key for key in leaving if tx.batched and key not in tx.lengths]
+    replies = yield from tx.read(
+        *(("LRANGE", key, 0, len(jids)) for key, jids in leaving.items()),
+        free=[("LLEN", key) for key in unknown],
+        last=True,
+    )
+    heads, lengths = replies[: len(leaving)], replies[len(leaving) :]
+    tx.lengths |= zip(unknown, lengths, strict=True)
+    tx.looks += sum(tx.lengths.get(key, 0) * len(jids) for key, jids in leaving.items())
+    return heads
 
 
 def unfail(tx: Transaction, queue: str, group: str, count: float) -> Transition[int | Continue]:

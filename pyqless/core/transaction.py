@@ -23,11 +23,15 @@ from pyqless.core.merging import merge
 from pyqless.core.patching import Patch, patch
 from pyqless.errors import StoreCorrupted
 
-__all__ = ["Stale", "Transaction", "raise_first"]
+__all__ = ["LOOKS", "Stale", "Transaction", "raise_first"]
 
 #: from how many writes on, and how many to one key, it pays to look for such as can be made together
 _MANY: Final = 48
 _SEVERAL: Final = 4
+
+#: how many entries of lists the store should go through for one transaction at most: to strike one off, it goes
+#: through all of them
+LOOKS: Final = 128_000
 
 #: The read that fetches a key whole, by the first letter of any command on a key of that type.
 _WHOLE_READ: dict[str, tuple[Any, ...]] = {
@@ -76,6 +80,8 @@ class Transaction:
         "gathers",
         "grows",
         "keys",
+        "lengths",
+        "looks",
         "memory",
         "now",
         "reports",
@@ -104,6 +110,9 @@ class Transaction:
         self.batched = False
         #: what is read at their beginning, too, only to be known
         self.beside: dict[Command, None] = {}
+        #: how many entries the store goes through for what is staged, of how long lists, as far as that is counted
+        self.looks = 0
+        self.lengths: dict[str, int] = {}
         #: whether it brings in new work, which a store that is nearly full had better not take
         self.grows = False
         #: whether to foresee what the next transition will read: not where others follow in the same transaction

@@ -112,6 +112,34 @@ def test_views_and_calls_that_end_at_once_are_not_read_for(store: Store) -> None
     assert [batch.snapshot for batch in store.batches] == [True]
 
 
+def fail(store: Store, *jids: str, group: str = "g") -> None:
+    fill(store, *jids)
+    for jid in jids:
+        store.call(f"fail 70 {jid} w {group} message")
+
+
+def test_a_transaction_ends_where_the_store_would_go_through_too_much(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LOOKS", 7)
+    fail(store, "a", "b", "c", "d", "e")
+    fill(store, "f")
+    done = together(store, *(f"cancel 100 {jid}" for jid in "abcdef"))
+    assert done == [[jid] for jid in "abcdef"]
+    # two of 5, then three of the 3 that were left, then what is in no group
+    assert [tx.looks for tx in store.transactions] == [10, 9, 0]
+    assert store.call("failed 100") == "{}"
+
+
+def test_a_batch_that_is_done_whole_or_not_at_all_is_not_divided(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LOOKS", 1)
+    fail(store, "a", "b")
+    done = together(store, "cancel 100 a", "cancel 100 b", all_or_nothing=True)
+    assert (done, len(store.transactions)) == ([["a"], ["b"]], 1)
+
+
 def test_what_calls_read_on_is_not_said_to_be_the_last(store: Store) -> None:
     fill(store, "a", "b")
     for parent in "ab":
