@@ -12,22 +12,18 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Container, Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
 from pyqless.core.effects import Ahead, Batch, Command, Replies
 from pyqless.core.keys import Keys
-from pyqless.core.keyspace import OUTCOMES, READS, Image, WrongType, image_of
-from pyqless.core.merging import merge
+from pyqless.core.keyspace import READS, Image, WrongType, image_of
 from pyqless.core.patching import Patch, patch
+from pyqless.core.staging import Staging, apply
 from pyqless.errors import StoreCorrupted
 
 __all__ = ["LOOKS", "Stale", "Transaction", "raise_first"]
-
-#: from how many writes on, and how many to one key, it pays to look for such as can be made together
-_MANY: Final = 48
-_SEVERAL: Final = 4
 
 #: how many entries of lists the store should go through for one transaction at most: to strike one off, it goes
 #: through all of them
@@ -51,7 +47,7 @@ class Stale(Exception):
     """What was read without a guard no longer holds: the attempt starts afresh, as after a conflict."""
 
 
-class Transaction:
+class Transaction(Staging):
     """
     What a transition works on.
 
@@ -67,10 +63,7 @@ class Transaction:
 
     __slots__ = (
         "_guarded",
-        "_images",
-        "_indexed",
         "_known",
-        "_staged",
         "ahead",
         "attempt",
         "batched",
@@ -87,7 +80,6 @@ class Transaction:
         "reports",
         "samples",
         "takes_turns",
-        "writes",
     )
 
     def __init__(
@@ -100,6 +92,7 @@ class Transaction:
         *,
         takes_turns: bool = False,
     ) -> None:
+        super().__init__()
         self.now = now
         self.chance = chance
         self.keys = keys
@@ -119,53 +112,14 @@ class Transaction:
         self.foresees = memory is not None
         #: what that is, probably
         self.ahead: Ahead | None = None
-        #: staged writes and messages, in order
-        self.writes: list[Command] = []
         #: faults found in single entries and passed over; storages log and count them at the commit
         self.reports: list[StoreCorrupted] = []
         #: whether samples of times are gathered, to be entered together, and those that are, each with its ``Sampler``
         self.gathers = False
         self.samples: list[tuple[Any, float]] = []
-        #: the writes by their keys, the first so many of them
-        self._staged: dict[str, list[Command]] = {}
-        self._indexed = 0
-        self._images: dict[str, Image] = {}
         #: what was read for several transitions at once, and which keys of that were guarded
         self._known: dict[Command, Any] = {}
         self._guarded: set[str] = set()
-
-    # -- what is to be committed ------------------------------------------------------------
-    #
-    # Within a commit only the order of the writes to one key counts, and that of the messages. For a storage that
-    # holds values of the same kind as images, ``blind`` and ``changed`` together are as good as ``merged``.
-
-    @property
-    def merged(self) -> list[Command]:
-        """The writes and the messages, with fewer commands where there are many."""
-        return self._merged({}) if len(self.writes) >= _MANY else self.writes
-
-    @property
-    def blind(self) -> list[Command]:
-        """As ``merged``, less the writes to keys that have an image."""
-        images = self._images
-        if len(self.writes) >= _MANY:
-            return self._merged(images)
-        return [write for write in self.writes if write[1] not in images or not _is_to_key(write)]
-
-    @property
-    def changed(self) -> dict[str, Image]:
-        """What the images of the others have become."""
-        images = self._images
-        return {key: images[key] for key in self._staged_by_key() if key in images}
-
-    def _merged(self, apart: Container[str]) -> list[Command]:
-        """All with fewer commands, but for the writes to some keys."""
-        merged: list[Command] = []
-        for key, writes in self._staged_by_key().items():
-            if key not in apart:
-                merged += writes if len(writes) < _SEVERAL else merge(writes)
-        merged += [write for write in self.writes if write[0] == "PUBLISH"]
-        return merged
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -264,10 +218,6 @@ class Transaction:
         image = self._images.get(key)
         return image if type(image) is dict else None
 
-    def staged(self, key: str) -> Sequence[Command]:
-        """The writes to a key so far."""
-        return self._staged_by_key().get(key, ())
-
     def _has_part_in(self, reads: Sequence[Command]) -> bool:
         """Whether replies may lie here, or the store's be incomplete."""
         if not (self.writes or self._images or self._known):
@@ -341,20 +291,11 @@ class Transaction:
                 elif type(reply) is not StoreCorrupted:
                     replies[index] = images[read[1]] = image_of(read[0], reply)
 
-    def _staged_by_key(self) -> dict[str, list[Command]]:
-        """The writes by their keys; most transitions never ask."""
-        staged, writes = self._staged, self.writes
-        for write in writes[self._indexed :]:
-            if write[0] != "PUBLISH":
-                staged.setdefault(write[1], []).append(write)
-        self._indexed = len(writes)
-        return staged
-
     def _image(self, read: Command, reply: Any) -> Image:
         """Make an image of a key that has none, with what is staged."""
         image = self._images[read[1]] = image_of(read[0], reply)
         for write in self._staged.get(read[1], ()):
-            _apply(image, write)
+            apply(image, write)
         return image
 
     def _answer(self, read: Command) -> Any:
@@ -372,112 +313,11 @@ class Transaction:
         except WrongType as error:
             return StoreCorrupted(str(error), argument=read[1], value=read[0])
 
-    # -- staging ----------------------------------------------------------------------------
-
-    def _stage(self, write: Command) -> None:
-        self.writes.append(write)
-        image = self._images.get(write[1])
-        if image is not None:
-            _apply(image, write)
-
-    def hset(self, key: str, *pairs: str) -> None:
-        """Set fields of a hash: field, text, field, text, ..."""
-        self._stage(("HSET", key, *pairs))
-
-    def hdel(self, key: str, *fields: str) -> None:
-        """Remove fields of a hash."""
-        self._stage(("HDEL", key, *fields))
-
-    def hincrby(self, key: str, field: str, increment: int) -> None:
-        """Add to a field that holds a whole number."""
-        self._stage(("HINCRBY", key, field, increment))
-
-    def delete(self, key: str) -> None:
-        """Remove a key of any type."""
-        self._stage(("DEL", key))
-
-    def zadd(self, key: str, score: float, member: str) -> None:
-        """Put a member into a sorted set, or move it to another score."""
-        self._stage(("ZADD", key, score, member))
-
-    def zadd_new(self, key: str, score: float, member: str) -> None:
-        """Put a member into a sorted set unless it is there."""
-        self._stage(("ZADD", key, "NX", score, member))
-
-    def zadd_existing(self, key: str, score: float, member: str) -> None:
-        """Move a member of a sorted set to another score if it is there."""
-        self._stage(("ZADD", key, "XX", score, member))
-
-    def zincrby(self, key: str, increment: float, member: str) -> None:
-        """Add to a member's score."""
-        self._stage(("ZINCRBY", key, increment, member))
-
-    def zrem(self, key: str, *members: str) -> None:
-        """Remove members of a sorted set."""
-        self._stage(("ZREM", key, *members))
-
-    def zremrangebyscore(self, key: str, lowest: float, highest: float) -> None:
-        """Remove the members whose scores lie in a range, both ends included."""
-        self._stage(("ZREMRANGEBYSCORE", key, lowest, highest))
-
-    def lpush(self, key: str, value: str) -> None:
-        """Put a value before the head of a list."""
-        self._stage(("LPUSH", key, value))
-
-    def rpush(self, key: str, *values: str) -> None:
-        """Put values behind the tail of a list."""
-        self._stage(("RPUSH", key, *values))
-
-    def lpop(self, key: str) -> None:
-        """Remove the head of a list."""
-        self._stage(("LPOP", key))
-
-    def ltrim(self, key: str, start: int, stop: int) -> None:
-        """Keep only the given range of a list."""
-        self._stage(("LTRIM", key, start, stop))
-
-    def lrem(self, key: str, value: str) -> None:
-        """Remove every occurrence of a value from a list."""
-        self._stage(("LREM", key, 0, value))
-
-    def sadd(self, key: str, *members: str) -> None:
-        """Put members into a set."""
-        self._stage(("SADD", key, *members))
-
-    def srem(self, key: str, *members: str) -> None:
-        """Remove members of a set."""
-        self._stage(("SREM", key, *members))
-
-    def drop_writes(self) -> None:
-        """Let go of all that was staged: the transition was only to show what it would do."""
-        self.writes.clear()
-        self._staged.clear()
-        self._indexed = 0
-
-    def rewind(self, number: int) -> None:
-        """Let go of all writes and messages but the first so many, as if the others had never been staged."""
-        staged = self._staged_by_key()
-        undone = [write[1] for write in self.writes[number:] if _is_to_key(write)]
-        del self.writes[number:]
-        self._indexed = number
-        changed = set()
-        for key in undone:
-            staged[key].pop()
-            if not staged[key]:
-                del staged[key]
-            if self._images.pop(key, None) is not None:
-                changed.add(key)
-        # a reply that has become an image was changed with it
+    def rewind(self, number: int) -> set[str]:
+        """See ``Staging.rewind``; a reply that has become an image was changed with it, and is read anew."""
+        changed = super().rewind(number)
         self._known = {read: reply for read, reply in self._known.items() if read[1] not in changed}
-
-    def publish(self, channel: str, message: str) -> None:
-        """Send a message, at the commit."""
-        self.writes.append(("PUBLISH", channel, message))
-
-
-def _is_to_key(write: Command) -> bool:
-    """Whether a write is no message; a channel may have the name of a key, as ``ql:completed`` has."""
-    return bool(write[0] != "PUBLISH")
+        return changed
 
 
 #: the reads whose replies can serve as images; sorted sets, which can be large, are left out
@@ -497,12 +337,6 @@ def _whole_read(read: Command, staged: str) -> Command:
     family = read[0][0] if staged == "DEL" else staged[0]
     name, *arguments = _WHOLE_READ[family]
     return (name, read[1], *arguments)
-
-
-def _apply(image: Image, write: Command) -> None:
-    value, _ = OUTCOMES[write[0]](image, *write[2:])
-    if value is None:
-        image.clear()
 
 
 def raise_first(replies: Replies) -> None:
