@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -97,3 +99,17 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
     except (QlessError, RedisError) as error:
         typer.echo(f"pyqless: {error}", err=True)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
+    except OSError as error:
+        _give_up(error)
+
+
+def _give_up(error: OSError) -> NoReturn:
+    """End where the standard output takes no more: on a full disk, for example."""
+    with suppress(OSError):
+        typer.echo(f"pyqless: the output cannot be written: {error.strerror or error}", err=True)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            # what it still holds would fail once more at the end of the process, and change the status
+            os.dup2(nowhere, stream.fileno())
+    sys.exit(Status.NOT_DONE)

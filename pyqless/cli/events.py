@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import say, say_line
 from pyqless.cli.store import Url, looking
 from pyqless.client import Event, Events
@@ -44,7 +44,8 @@ def events(
         str | None, typer.Option("--worker", help="With the source worker: the worker's name.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", "-n", min=1, help="End after so many events.")
+        int | None,
+        typer.Option("--count", "-n", min=1, max=MOST, help="End after so many events."),
     ] = None,
     url: Url = None,
     namespace: Namespace = "ql",

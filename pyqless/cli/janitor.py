@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import say, say_line
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing
@@ -36,7 +36,10 @@ def janitor(
     every: Annotated[
         float | None,
         typer.Option(
-            "--every", min=1, help="Seconds from one pass to the next; one pass unless given."
+            "--every",
+            min=1,
+            max=MOST,
+            help="Seconds from one pass to the next; one pass unless given.",
         ),
     ] = None,
     url: Url = None,

@@ -12,7 +12,7 @@ import typer
 
 from pyqless.cli.job_texts import document, show_jobs
 from pyqless.cli.known import require_group
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.parsing import span
 from pyqless.cli.printing import clean, day_time, number, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
@@ -22,7 +22,9 @@ from pyqless.worker.reporting import summary_of
 
 __all__ = ["failed", "job", "jobs"]
 
-_Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many jobs at most.")]
+_Limit = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many jobs at most.")
+]
 
 
 def jobs(

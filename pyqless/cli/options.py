@@ -12,6 +12,7 @@ import typer
 from pyqless.storage.urls import SCHEMES
 
 __all__ = [
+    "MOST",
     "URL_HELP",
     "AsJson",
     "Conflict",
@@ -21,6 +22,9 @@ __all__ = [
     "server_url",
     "store_url",
 ]
+
+#: jobs, events and seconds beyond which nobody means it, and clocks and counters give up
+MOST: Final = 10**9
 
 URL_HELP: Final = (
     "Of the store: redis://, rediss://, unix://, sqlite:///PATH, fakeredis:// or memory://; with user"

@@ -25,7 +25,7 @@ def json_data(text: str, hint: str = "DATA") -> Any:
     """
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"is no JSON: {error}", param_hint=hint) from error
 
 

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from pyqless.cli import queues, workers
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import clean, day_time, say, say_json, show, table
 from pyqless.cli.store import Url, looking
 from pyqless.client import Client, QueueCounts
@@ -55,7 +55,8 @@ class _Scene(NamedTuple):
 def top(
     *,
     interval: Annotated[
-        float, typer.Option("--interval", "-i", min=0.1, help="Seconds between two looks.")
+        float,
+        typer.Option("--interval", "-i", min=0.1, max=MOST, help="Seconds between two looks."),
     ] = 2.0,
     url: Url = None,
     namespace: Namespace = "ql",

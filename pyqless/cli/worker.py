@@ -18,9 +18,10 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from pyqless.cli.options import Namespace
+from pyqless.cli.options import MOST, Namespace
 from pyqless.cli.store import Url, chosen
 from pyqless.client import AsyncClient, Client
+from pyqless.errors import InvalidArgument
 from pyqless.worker import (
     AsyncWorker,
     ExitCode,
@@ -104,14 +105,19 @@ def worker(
     interval: Annotated[
         float,
         typer.Option(
-            "--interval", envvar="INTERVAL", min=0.05, help="Seconds between looks at empty queues."
+            "--interval",
+            envvar="INTERVAL",
+            min=0.05,
+            max=MOST,
+            help="Seconds between looks at empty queues.",
         ),
     ] = 5.0,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that jobs are given at the end.")
+        float,
+        typer.Option("--grace", min=0, max=MOST, help="Seconds that jobs are given at the end."),
     ] = 10.0,
     limit: Annotated[
-        float | None, typer.Option("--time-limit", help="Seconds that a job may run.")
+        float | None, typer.Option("--time-limit", max=MOST, help="Seconds that a job may run.")
     ] = None,
     max_jobs: Annotated[
         int | None,
@@ -242,8 +248,10 @@ def _import(named: str) -> Runner:
     module, _, attribute = named.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise typer.BadParameter(str(error), param_hint="--runner") from error
+    except Exception as error:  # a module may raise anything while it is imported
+        reason = f"{type(error).__name__}: {error}"
+        text = f"runner: {named!r} cannot be imported: {reason}"
+        raise InvalidArgument(text, argument="runner", value=named) from error
     if not isinstance(found, Runner):
         text = f"{named} is no pyqless.worker.Runner"
         raise typer.BadParameter(text, param_hint="--runner")

@@ -179,3 +179,22 @@ def test_a_file_that_cannot_be_opened_is_told_in_one_line(
     assert (status, out) == (1, "")
     assert err.startswith("pyqless: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--help", "--version", "queues --json", "doctor", "put q a.B", "dump", "queue -h"],
+)
+def test_a_full_disk_is_told_in_one_line(environment: dict[str, str], line: str) -> None:
+    environment |= {"PYQLESS_URL": "fakeredis://"}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*PYQLESS, *line.split()],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert re.fullmatch(r"pyqless: .* cannot be written: .*No space left on device\n", done.stderr)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(command, "set_up", lambda level, path: levels.append(level))
     monkeypatch.setattr(command, "_run", begin)
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
     def start(*arguments: str, status: int = 0, **environment: str) -> Any:
         for name, value in environment.items():
@@ -127,6 +129,33 @@ def test_a_runner_of_ones_own(start: Start) -> None:
     named = f"{__name__}:runner"
     worker = start("mail", "--kind", "serial", "--url", "memory://", "--runner", named)
     assert worker.settings.runner.compat
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "words"),
+    [
+        ("def f(:", "raises_on_import:runner", "cannot be imported: SyntaxError"),
+        (
+            "raise RuntimeError('no')",
+            "raises_on_import:runner",
+            "cannot be imported: RuntimeError: no",
+        ),
+        ("", ".raises_on_import:runner", "cannot be imported: TypeError"),
+    ],
+)
+def test_a_runner_that_cannot_be_imported(
+    start: Start,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    named: str,
+    words: str,
+) -> None:
+    (tmp_path / "raises_on_import.py").write_text(text)
+    start("mail", "--path", str(tmp_path), "--runner", named, status=2)
+    _, err = capsys.readouterr()
+    assert f"{named!r} {words}" in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
