@@ -171,7 +171,7 @@ def worker(
         raise typer.BadParameter("missing; name one or set QUEUES", param_hint="QUEUE...")
     if resume and name is None:
         raise typer.BadParameter("goes with --name", param_hint="--resume")
-    sys.path[:0] = [str(entry.resolve()) for entry in (path or [Path()])]
+    sys.path[:0] = _places(path or [])
     before = partial(set_up, _level(verbose), sys.path)
     before()
     settings = Settings(
@@ -222,6 +222,14 @@ def set_up(level: int, path: list[str]) -> None:
     """Prepare a process: what it logs, and where it looks for modules."""
     sys.path[:] = path
     logging.basicConfig(level=level, format=_FORMAT, force=True)
+
+
+def _places(named: list[Path]) -> list[str]:
+    """Where modules are looked for before all else: where it is said, and in the current directory."""
+    for entry in named:
+        if not entry.exists():
+            raise typer.BadParameter(f"{str(entry)!r} does not exist", param_hint="--path")
+    return [str(entry.resolve()) for entry in (*named, Path())]
 
 
 def _level(verbose: int) -> int:

@@ -131,6 +131,28 @@ def test_a_runner_of_ones_own(start: Start) -> None:
     assert worker.settings.runner.compat
 
 
+def test_a_path_goes_before_the_current_directory_and_takes_it_away_from_nobody(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place, module in ((here, "lies_here"), (here, "in_both"), (there, "in_both")):
+        place.mkdir(exist_ok=True)
+        (place / f"{module}.py").touch()
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.chdir(here)
+    names = ("-m", "lies_here", "-m", "in_both")
+    start("mail", "--kind", "serial", "--url", "memory://", "--path", "../there", *names)
+    assert sys.modules["lies_here"].__file__ == str(here / "lies_here.py")
+    assert sys.modules["in_both"].__file__ == str(there / "in_both.py")
+
+
+def test_a_path_that_is_not_there(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    start("mail", "--path", "/nowhere/at/all", *MODULE, status=2)
+    _, err = capsys.readouterr()
+    assert "--path" in err
+    assert "'/nowhere/at/all' does not exist" in err
+
+
 @pytest.mark.parametrize(
     ("text", "named", "words"),
     [
