@@ -12,7 +12,7 @@ from pyqless.cli.many import Deed, carry_out, report
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.printing import say, say_json
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, State, Tag
-from pyqless.cli.store import Url, changing
+from pyqless.cli.store import Opening, Url, changing, looking
 from pyqless.client import Client, Job
 from pyqless.errors import RequestError
 
@@ -28,6 +28,11 @@ _Yes: TypeAlias = Annotated[
 
 #: states of jobs that move all together, in their order
 _IN_ORDER = (None, State.WAITING, State.SCHEDULED, State.DEPENDS)
+
+
+def _store(jids: list[str] | None, *, yes: bool) -> Opening:
+    """How the store is opened: what is only shown changes nothing."""
+    return changing if jids or yes else looking
 
 
 def cancel(
@@ -52,7 +57,7 @@ def cancel(
     """
     deed = Deed("cancel", "cancelled", _cancel)
     selection = Selection(queue, state, group, klass, tag, older_than)
-    with changing(url, namespace) as client:
+    with _store(jids, yes=yes)(url, namespace) as client:
         carry_out(client, deed, jids, selection, yes=yes, as_json=as_json)
 
 
@@ -84,7 +89,7 @@ def retry(
     chosen = Selection(queue, None, group, klass, tag, older_than)
     # without any filter nothing is meant, rather than all that has failed
     selection = chosen._replace(state=State.FAILED) if any(chosen) else chosen
-    with changing(url, namespace) as client:
+    with _store(jids, yes=yes)(url, namespace) as client:
         deed = Deed("retry", "retried", _retry)
         carry_out(client, deed, jids, selection, yes=yes, as_json=as_json)
 
@@ -144,7 +149,7 @@ def move(
     a worker that has one in hand loses it. The exit status is 1 if any was kept as it is.
     """
     selection = Selection(queue, state, group, klass, tag, older_than)
-    with changing(url, namespace) as client:
+    with _store(jids, yes=yes)(url, namespace) as client:
         in_order = state in _IN_ORDER and selection == Selection(queue, state)
         if queue is not None and in_order and not jids:
             _move_all(client, queue, to, state, yes=yes, as_json=as_json)

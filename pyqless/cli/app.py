@@ -100,6 +100,8 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
         typer.echo(f"pyqless: {error}", err=True)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
     except OSError as error:
+        if error.filename is not None:  # nobody meant to let that one out
+            raise
         _give_up(error)
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.status import Status
-from pyqless.cli.store import UrlArgument, chosen
+from pyqless.cli.store import UrlArgument, seen
 from pyqless.doctor import Report, Role, Verdict, acl_line, probe
 
 __all__ = ["doctor"]
@@ -62,7 +62,7 @@ def doctor(
         return
     if user is not None:
         raise typer.BadParameter("goes with --acl", param_hint="--user")
-    report = probe(chosen(url), namespace=namespace, role=role)
+    report = probe(seen(url), namespace=namespace, role=role)
     _print(report, as_json=as_json)
     raise typer.Exit(Status.DONE if report.usable else Status.NOT_DONE)
 

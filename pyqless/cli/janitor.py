@@ -14,7 +14,7 @@ import typer
 from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import say, say_line
 from pyqless.cli.status import Status
-from pyqless.cli.store import Url, changing
+from pyqless.cli.store import Url, changing, looking
 from pyqless.worker.janitor import Janitor, Report
 
 __all__ = ["janitor"]
@@ -54,7 +54,7 @@ def janitor(
 
     The exit status of one pass is 1 if something could not be cleaned.
     """
-    with changing(url, namespace) as client:
+    with (looking if dry_run else changing)(url, namespace) as client:
         worker = Janitor(client, dry=dry_run, deep=deep)
         if every is not None:
             _repeat(worker, every)

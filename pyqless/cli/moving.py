@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
 from pyqless.cli.status import Status
-from pyqless.cli.store import UrlArgument, chosen
+from pyqless.cli.store import UrlArgument, chosen, seen
 from pyqless.storage import open_storage, transfer
 from pyqless.storage.transfer import Difference, Existing, Header, Progress, Totals
 
@@ -37,7 +37,7 @@ def dump(url: UrlArgument = None, *, namespace: Namespace = "ql") -> None:
     """
     if sys.stdout.isatty():
         raise typer.BadParameter("a dump is not for a terminal: pyqless dump URL > FILE")
-    with open_storage(chosen(url), namespace=namespace) as storage, _bar("dumped") as progress:
+    with open_storage(seen(url), namespace=namespace) as storage, _bar("dumped") as progress:
         try:
             header, totals = transfer.dump(storage, sys.stdout.buffer, progress=progress)
         except OSError as error:
@@ -93,8 +93,8 @@ def diff(
     """
     status = Status.DONE
     with (
-        open_storage(one, namespace=namespace) as first,
-        open_storage(other, namespace=namespace) as second,
+        open_storage(seen(one), namespace=namespace) as first,
+        open_storage(seen(other), namespace=namespace) as second,
     ):
         for difference in transfer.diff(first, second):
             status = Status.NOT_DONE

@@ -3,23 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import typer
 
 from pyqless.cli.options import URL_HELP, store_url
 from pyqless.client import Client
+from pyqless.errors import StoreUnavailable
 from pyqless.storage.default import VARIABLES, own_file
+from pyqless.storage.sqlite.locations import locate
 
 __all__ = [
     "DEFAULT_HELP",
+    "Opening",
     "Url",
     "UrlArgument",
     "changing",
     "chosen",
     "looking",
+    "seen",
     "warn_if_gone_at_exit",
 ]
 
@@ -35,6 +41,9 @@ Url: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+
+#: ``looking`` or ``changing``, with a URL and a namespace
+Opening: TypeAlias = Callable[[str | None, str], AbstractContextManager[Client]]
 
 UrlArgument: TypeAlias = Annotated[
     str | None,
@@ -58,14 +67,36 @@ def chosen(url: str | None) -> str:
     if url is not None:
         return url
     own = own_file()
-    typer.echo(f"pyqless: no store is named by URL or PYQLESS_URL, so it is {own}", err=True)
+    names = f"URL, --url, {' or '.join(VARIABLES)}"
+    typer.echo(f"pyqless: no store is named by {names}, so it is {own}", err=True)
     return own
+
+
+def seen(url: str | None) -> str:
+    """
+    As ``chosen``, for commands that only look: a file that is named must be there, since to look must not make one.
+
+    Raises:
+        InvalidArgument: the URL names no file; or see ``own_file``.
+        StoreUnavailable: there is no such file; or see ``own_file``.
+    """
+    if url is not None and urlsplit(url).scheme == "sqlite":
+        _require_file(url)
+    return chosen(url)
+
+
+def _require_file(url: str) -> None:
+    path, _ = locate(url)
+    with suppress(PermissionError):  # the storage tells of it
+        if not Path(path).exists():
+            text = f"there is no file {path!r}, and a command that only looks makes none"
+            raise StoreUnavailable(text, argument="url", value=url)
 
 
 @contextmanager
 def looking(url: str | None, namespace: str) -> Iterator[Client]:
     """Open a client that changes nothing, so that a user without the right to write can look, too."""
-    with Client(chosen(url), namespace=namespace, read_only=True) as client:
+    with Client(seen(url), namespace=namespace, read_only=True) as client:
         yield client
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pyqless.client import Client
@@ -53,3 +55,44 @@ def test_a_queue_that_was_forgotten_still_has_statistics(cli: Cli, client: Clien
     status, out, err = cli("queue stats q")
     assert (status, err) == (0, "")
     assert "waited: 1 jobs" in out
+
+
+LOOKS = (
+    *("queues", "jobs", "job j", "peek q", "failed", "workers", "stats", "queue stats q", "top"),
+    *("config list", "config get heartbeat", "track list", "tag top", "recur list", "recur show j"),
+    *("events", "janitor --dry-run", "cancel -q q", "retry -g g", "move r -q q", "move r -t x"),
+)
+
+
+@pytest.mark.parametrize(
+    "line", [*(f"{line} --url {{}}" for line in LOOKS), "doctor {}", "dump {}"]
+)
+def test_to_look_at_a_file_does_not_make_it(cli: Cli, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "typo.db"
+    status, out, err = cli(line.format(f"sqlite:///{path}?timeout=1"))
+    assert (status, out) == (1, "")
+    assert err.startswith(f"pyqless: there is no file '{path}'")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_to_compare_with_a_file_does_not_make_it(
+    cli: Cli, tmp_path: Path, *, swapped: bool
+) -> None:
+    urls = ["memory://", f"sqlite:///{tmp_path}/typo.db"]
+    status, out, err = cli(f"diff {' '.join(urls[::-1] if swapped else urls)}")
+    assert (status, out) == (1, "")
+    assert "typo.db" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_environment_names_a_file_that_is_not_there(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYQLESS_URL", f"sqlite:///{tmp_path}/typo.db")
+    assert "typo.db" in cli("queues")[2]
+    assert list(tmp_path.iterdir()) == []
+    # whoever changes something makes it
+    assert cli("put q a.B")[0] == 0
+    assert cli("queues")[0] == 0

@@ -233,7 +233,7 @@ def nameless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> Path:
 
 def test_without_a_url_there_is_a_file_in_the_state_directory(cli: Cli, nameless: Path) -> None:
     path = nameless / "pyqless" / "queue.db"
-    told = f"pyqless: no store is named by URL or PYQLESS_URL, so it is sqlite:///{path}\n"
+    told = f"pyqless: no store is named by URL, --url, PYQLESS_URL or REDIS_URL, so it is sqlite:///{path}\n"
     assert cli("put q a.B --jid j") == (0, "j\n", told)
     assert path.parent.stat().st_mode & 0o777 == 0o700
     # programs, and commands of every kind, meet in it
