@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -19,6 +20,15 @@ T = TypeVar("T")
 
 #: seconds, and the letter that stands for them
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"))
+
+#: columns that are cut where there is little room, as "pyqless job" shows all of them
+_CUT: Final = ("tags", "data")
+
+#: columns that stand in one line whatever room there is, so that a jid can be copied
+_WHOLE: Final = ("jid", "state", "age")
+
+#: characters of what stands so at most: those of a UUID
+_WIDTH: Final = 36
 
 _STYLES: Final = {
     "running": "green",
@@ -89,11 +99,22 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table for a terminal."""
-    drawn = Table(*columns, box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for row in rows:
-        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    """A table for a terminal: one that is narrow cuts what is only looked at, and no name that is typed next."""
+    cells = list(rows)
+    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for place, name in enumerate(columns):
+        width = max((cell_len(row[place]) for row in cells), default=0)
+        whole = name in _WHOLE and width <= _WIDTH
+        drawn.add_column(name, overflow="fold", no_wrap=whole, min_width=width if whole else None)
+    for row in cells:
+        drawn.add_row(*map(_cell, columns, row))
     return drawn
+
+
+def _cell(column: str, text: str) -> Text:
+    cut = column in _CUT
+    style = _STYLES.get(text, "")
+    return Text(text, style=style, no_wrap=cut or None, overflow="ellipsis" if cut else None)
 
 
 def stepwise(items: Sequence[T], doing: str) -> Iterable[T]:

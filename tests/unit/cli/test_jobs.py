@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -128,3 +129,19 @@ def test_failed_jobs_by_group(filled: Client, cli: Cli, answer: Answer) -> None:
     row = cli("failed oops")[1].splitlines()[1]
     assert row.startswith("failed  q      a.Failing")
     assert row.endswith("ValueError: no")
+
+
+def test_a_narrow_terminal_shows_jids_whole(
+    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jids = [client.queues["mail"].put("shop.mail.Send", {"to": "x" * 60}) for _ in range(2)]
+    long = client.queues["mail"].put("shop.mail.Send", tags=["red" * 20], jid="j" * 36)
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm"), ("COLUMNS", "80")):
+        monkeypatch.setenv(name, value)
+    _, out, _ = cli("jobs")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[:3] for line in lines if "waiting" in line] == [
+        [jid, "waiting", "mail"] for jid in (*jids, long)
+    ]
+    assert "\N{HORIZONTAL ELLIPSIS}" in out
