@@ -80,7 +80,9 @@ class Turns:
             maker: begins the name of a token that is made now; nobody else's.
         """
         key, (token, latest) = self._key, replies
-        self._are_refused = ServerError in (type(token), type(latest))
+        if _is_error(token, "UNBLOCKED"):
+            token = None  # by somebody's command
+        self._are_refused = _is_error(token) or _is_error(latest)
         if self._are_refused:
             return
         self._found[key] = token is not None or not self._waits
@@ -105,8 +107,12 @@ class Turns:
 
 
 def _latest(key: str) -> str:
-    """Where the name of the latest token is."""
-    return key + ":latest"
+    """Where the name of the latest token is; not behind the queue's name, for a queue may be called anything."""
+    return key.replace(":turn:", ":latest-turn:", 1)
+
+
+def _is_error(reply: Any, code: str | None = None) -> bool:
+    return isinstance(reply, ServerError) and code in (None, reply.code)
 
 
 def _give(key: str, name: str) -> tuple[Command, ...]:

@@ -110,8 +110,7 @@ class _Chain:
             if attempt.is_over or self._look(attempt):
                 return
             attempt.begin()
-        listeners, self._is_owed = self._file.write(partial(self._write, attempt))
-        if listeners:
+        if listeners := self._file.write(partial(self._write, attempt)):
             _wake(self._file, listeners)
 
     def _look(self, attempt: Attempt) -> bool:
@@ -119,21 +118,19 @@ class _Chain:
         with self._file.looking() as lane:
             return attempt.look(lane.keyspace)
 
-    def _write(self, attempt: Attempt, turn: Turn) -> tuple[list[Listener], bool]:
-        """
-        Carry out one attempt when it is its turn; again, if the transaction has come to nothing.
-
-        Returns:
-            tuple: whom to wake, and whether something is owed after the commit.
-        """
+    def _write(self, attempt: Attempt, turn: Turn) -> list[Listener]:
+        """Carry out one attempt when it is its turn; give whom to wake."""
         if turn.has_waited:
             attempt.begin()  # its moment has passed meanwhile
         messages = attempt.carry_out(turn.lane.keyspace)
         is_promised = self._is_promised and not only_lends(attempt.tx)
-        goes_on = isinstance(attempt.value, Continue)
-        turn.settles = self._is_owed and not goes_on
-        turn.may_be_lost = goes_on or not (turn.settles or is_promised)
-        return turn.lane.publish(messages), goes_on and (self._is_owed or is_promised)
+        if isinstance(attempt.value, Continue):
+            turn.may_be_lost = True
+            self._is_owed |= is_promised
+        else:
+            turn.settles, self._is_owed = self._is_owed, False
+            turn.may_be_lost = not (turn.settles or is_promised)
+        return turn.lane.publish(messages)
 
 
 def _settle(turn: Turn) -> None:

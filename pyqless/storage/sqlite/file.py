@@ -6,9 +6,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
-from pyqless.errors import OutcomeUnknown, StoreUnavailable
+from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.connection import open_connection
 from pyqless.storage.sqlite.faults import BUSY, translated
@@ -44,7 +44,7 @@ class DatabaseFile:
         self.durable = durable
         self._timeout = timeout
         self._translated = translated(path)
-        self._turns = Turns(path, self._carry_out, self._settle)
+        self._turns = Turns(path)
         self._log = Log(path)
         self._lanes = Lanes(path, self._open_lane, timeout)
 
@@ -57,8 +57,8 @@ class DatabaseFile:
         with self._translated, self._lanes:
             lane = self._lanes.take_for_looking()
             try:
-                self._begin(lane.begin_looking, Patience(self._timeout))
                 try:
+                    self._begin(lane.begin_looking, Patience(self._timeout))
                     yield lane
                 finally:
                     lane.end()
@@ -73,63 +73,48 @@ class DatabaseFile:
             StoreUnavailable: others have written for so long that the time was up.
             OutcomeUnknown: the disk failed after the commit.
         """
-        turn = Turn(work, Patience(self._timeout))
+        patience = Patience(self._timeout)
         with self._translated, self._lanes:
-            if not self._turns.take(turn):
-                raise self._too_busy()
-            if turn.error is not None:
-                raise turn.error
-            if turn.log is not None:
-                # others write meanwhile
-                self._log.flush(turn.log, turn.commit)
-        return cast("T", turn.result)
-
-    def _carry_out(self, turns: list[Turn]) -> None:
-        """Carry turns out in one transaction."""
-        lane, is_changed = self._lanes.take_for_writing(), False
-        try:
-            turns[0].has_waited |= self._begin(lane.begin_writing, turns[0].patience)
+            self._turns.require_none()
             try:
-                is_changed = self._work(lane, turns)
-                lane.commit()
-            except BaseException as error:
-                if lane.is_committed_despite(error):
-                    self._note_commit(turns, is_changed=is_changed)
+                if (has_queued := self._turns.take(patience)) is None:
+                    raise self._too_busy()
+                turn, result = self._write(work, patience, has_queued=has_queued)
+            finally:
+                self._turns.give_back()
+            # others write meanwhile
+            if turn.commit and turn.log is not None:
+                self._log.flush(turn.log, turn.commit)
+        return result
+
+    def _write(
+        self, work: Callable[[Turn], T], patience: Patience, *, has_queued: bool
+    ) -> tuple[Turn, T]:
+        lane = self._lanes.take_for_writing()
+        try:
+            try:
+                # an interruption may come just behind BEGIN, too
+                has_waited = self._begin(lane.begin_writing, patience)
+                turn = Turn(lane, has_waited=has_waited or has_queued)
+                result = work(turn)
+                self._commit(turn)
+            except BaseException:
                 lane.roll_back()
                 raise
-            self._note_commit(turns, is_changed=is_changed)
-            if is_changed and turns[0].commit % _TIDY_EVERY == 0:
-                self._tidy(lane)
         finally:
             self._lanes.give_back_written(lane)
+        return turn, result
 
-    def _work(self, lane: Lane, turns: list[Turn]) -> bool:
-        """Do all but the commit, and take those along that come meanwhile; tell whether there is anything to commit."""
-        for turn in turns:
-            turn.lane = lane
-            if turn is turns[0]:
-                turn.result = turn.work(turn)
-            else:
-                _work_among_others(turn)
-            if self.durable and not (turn.may_be_lost or turn.error):
-                turn.log = lane.log()
-            self._turns.take_along(turns)
-        return lane.save()
-
-    def _note_commit(self, turns: list[Turn], *, is_changed: bool) -> None:
-        """Number a commit; not before it is in the log, or it might be taken for one that was flushed."""
-        commit = self._log.committed() if is_changed else 0
-        for turn in turns:
-            turn.commit = commit or (self._log.latest if turn.settles else 0)
-            if not turn.commit:
-                turn.log = None
-            turn.is_committed = True
-
-    def _settle(self, turn: Turn) -> None:
-        """Wait until a commit is on the disk, if it has to be, so that the thread that waits need not do so."""
-        if turn.log is not None:
-            with contextlib.suppress(OutcomeUnknown):  # it finds out by itself
-                self._log.flush(turn.log, turn.commit)
+    def _commit(self, turn: Turn) -> None:
+        lane = turn.lane
+        if self.durable and not turn.may_be_lost:
+            turn.log = lane.log()
+        if lane.commit():
+            turn.commit = self._log.committed()
+            if turn.commit % _TIDY_EVERY == 0:
+                self._tidy(lane)
+        elif turn.settles:
+            turn.commit = self._log.latest
 
     def _begin(self, begin: Callable[[], None], patience: Patience) -> bool:
         """Begin a transaction; tell whether others had to be waited for."""
@@ -162,20 +147,3 @@ class DatabaseFile:
         """Close all connections."""
         with self._translated:
             self._lanes.close()
-
-
-def _work_among_others(turn: Turn) -> None:
-    """Do work that may come to nothing while that of others in the transaction does not."""
-    lane = turn.lane
-    lane.save()
-    lane.execute(sql.SAVEPOINT)
-    try:
-        turn.result = turn.work(turn)
-        lane.save()
-    except Exception as error:
-        if not lane.connection.in_transaction:
-            raise  # after some errors nothing is left to go on with
-        lane.forget()
-        lane.execute(sql.UNDO)
-        turn.error = error
-    lane.execute(sql.RELEASE)

@@ -63,21 +63,13 @@ class Lane:
             self._version = version
         self.keyspace.tidy()
 
-    def save(self) -> bool:
-        """Write what the keyspace has not written yet; tell whether the transaction changes anything."""
+    def commit(self) -> bool:
+        """Commit the transaction, with what the keyspace has not written yet; tell whether it changes anything."""
         self.keyspace.save()
-        return self.connection.total_changes() != self._changes
-
-    def commit(self) -> None:
-        """Commit the transaction; what the keyspace has not written yet is not in it."""
         self.execute(sql.COMMIT)
         # one's own commit changes it, too
         self._version = self.connection.data_version()
-
-    def is_committed_despite(self, error: BaseException) -> bool:
-        """Whether an error has come just behind the commit, as an interruption may."""
-        # SQLite ends a transaction by itself only with an error of its own
-        return not (self.connection.in_transaction or isinstance(error, apsw.Error))
+        return self.connection.total_changes() != self._changes
 
     def roll_back(self) -> None:
         """Undo the transaction."""
@@ -135,7 +127,6 @@ class Lane:
         try:
             self.begin_writing()
             self.keyspace.drop_vacancies()
-            self.save()
             self.commit()
         except apsw.Error:  # there are few, and they do no harm
             self.roll_back()

@@ -68,8 +68,7 @@ class Log:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._news = threading.Condition()
-        self._is_flushing = False
+        self._flushing = threading.Lock()
         #: the number of the last commit
         self.latest = 0
         #: of the last one that has been waited for, and of the last one in doubt
@@ -92,20 +91,12 @@ class Log:
         Raises:
             OutcomeUnknown: the disk failed.
         """
-        leads = False
-        try:
-            with self._news:
-                while self._is_flushing and commit > self._settled:
-                    self._news.wait()
+        if commit > self._settled:
+            # whoever waits for it finds that its commit was waited for, too; and wherever an interruption comes, it is
+            # given back
+            with self._flushing:
                 if commit > self._settled:
-                    leads = self._is_flushing = True
-            if leads:
-                self._flush(file)
-        finally:
-            if leads:
-                with self._news:
-                    self._is_flushing = False
-                    self._news.notify_all()
+                    self._flush(file)
         # a disk that has failed once says so once, whoever else waits for the same pages
         if commit <= self._doubtful:
             raise OutcomeUnknown(

@@ -11,9 +11,6 @@ BEGIN_READING: Final = "BEGIN DEFERRED"
 BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 COMMIT: Final = "COMMIT"
 ROLLBACK: Final = "ROLLBACK"
-SAVEPOINT: Final = "SAVEPOINT task"
-UNDO: Final = "ROLLBACK TO task"
-RELEASE: Final = "RELEASE task"
 #: makes a transaction that has begun to read see one instant from then on
 FIRST_LOOK: Final = "SELECT 1 FROM key LIMIT 0"
 

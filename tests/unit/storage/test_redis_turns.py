@@ -16,10 +16,11 @@ from pyqless.core.keys import Keys
 from pyqless.core.working import complete_and_pop
 from pyqless.errors import QlessError
 from pyqless.storage.redis.policy import Policy
+from pyqless.storage.redis.protocol import ServerError
 from tests.unit.storage.simulated import Bench, Packet, lose, once
 
 TOKEN: Final = Keys().turn("q")
-LATEST: Final = f"{TOKEN}:latest"
+LATEST: Final = "ql:py:latest-turn:q"
 SOON: Final = Policy(attempts=5, monotonic=lambda: 0.0, chance=lambda: 0.0)
 
 
@@ -124,6 +125,34 @@ def test_a_store_that_refuses_is_not_asked_again(bench: Bench, command: str, loo
     assert bench.call("pop 3 q A 1") == ["K"]
     assert bench.call("pop 4 q A 1") == ["L"]
     assert len(waits(bench)) == looks
+
+
+def test_who_is_woken_by_somebodys_command_goes_on_without(bench: Bench) -> None:
+    def unblock(replies: list[Any]) -> list[Any]:
+        unblocked = ServerError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+        return [
+            unblocked if isinstance(reply, list) and reply[:1] == [TOKEN] else reply
+            for reply in replies
+        ]
+
+    bench.call("pop 2 q A 1")
+    bench.server.meddle = once("BLPOP", unblock)
+    assert bench.call("pop 3 q A 1") == ["K"]
+    assert bench.call("pop 4 q A 1") == ["L"]
+    assert waits(bench) == [0.0, 0.5, 0.0]
+    assert tokens(bench) == [latest(bench)]
+
+
+def test_queues_of_any_names_are_kept_apart() -> None:
+    bench = Bench(SOON)
+    crowd(bench, "J", "K")
+    for queue in ("q:latest", "q:turn:q", ":turn:"):
+        bench.storage.memory["busy", queue] = Busy(math.inf, 16, is_scarce=True)
+        assert bench.call(f"put 2 me {queue} of-{queue} klass {{}} 0") == f"of-{queue}"
+        assert bench.call(f"pop 3 {queue} A 1") == [f"of-{queue}"]
+    assert bench.call("pop 4 q A 1") == ["J"]
+    assert waits(bench) == [0.0]
+    assert tokens(bench) == [latest(bench)]
 
 
 def test_another_connection_asks_anew(bench: Bench) -> None:
