@@ -28,6 +28,9 @@ class AsyncJobs(AsyncJobBatches, Part):
 
     client: AsyncClient
 
+    # else Python would ask for one item after the other, and never await an answer
+    __contains__ = __iter__ = None
+
     async def __getitem__(self, jid: str) -> AsyncJob:
         return AsyncJob(self.client, await self.client.storage.run(looking.find(jid)))
 

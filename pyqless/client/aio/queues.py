@@ -30,6 +30,9 @@ class AsyncQueues(Part):
 
     client: AsyncClient
 
+    # else Python would ask for one item after the other, and never await an answer
+    __contains__ = __iter__ = None
+
     def __getitem__(self, name: str) -> AsyncQueue:
         return AsyncQueue(self.client, checks.name("name", name))
 

@@ -21,6 +21,9 @@ class AsyncRecurringJobs(Part):
 
     client: AsyncClient
 
+    # else Python would ask for one item after the other, and never await an answer
+    __contains__ = __iter__ = None
+
     async def __getitem__(self, jid: str) -> AsyncRecurringJob:
         return AsyncRecurringJob(self.client, await self.client.storage.run(requests.find(jid)))
 

@@ -21,6 +21,9 @@ class AsyncWorkers(Part):
 
     client: AsyncClient
 
+    # else Python would ask for one item after the other, and never await an answer
+    __contains__ = __iter__ = None
+
     async def __getitem__(self, name: str) -> WorkerJobs:
         return await self.client.storage.run(requests.jobs(name))
 

@@ -24,12 +24,15 @@ __all__ = ["Jobs"]
 
 
 class Jobs(JobBatches, Part):
-    """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``."""
+    """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``; ``jid in jobs`` tells whether it is there."""
 
     client: Client
 
     def __getitem__(self, jid: str) -> Job:
         return Job(self.client, self.client.storage.run(looking.find(jid)))
+
+    def __contains__(self, jid: str) -> bool:
+        return self.get(jid) is not None
 
     def get(self, jid: str) -> Job | None:
         """Look a job up; None where there is none."""

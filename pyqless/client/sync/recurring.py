@@ -18,12 +18,19 @@ __all__ = ["RecurringJob", "RecurringJobs"]
 
 
 class RecurringJobs(Part):
-    """The recurring jobs; ``recurring[jid]`` is one of them, or raises ``RecurringJobNotFound``."""
+    """
+    The recurring jobs; ``recurring[jid]`` is one of them, or raises ``RecurringJobNotFound``.
+
+    ``jid in recurring`` tells whether it is there.
+    """
 
     client: Client
 
     def __getitem__(self, jid: str) -> RecurringJob:
         return RecurringJob(self.client, self.client.storage.run(requests.find(jid)))
+
+    def __contains__(self, jid: str) -> bool:
+        return self.get(jid) is not None
 
     def get(self, jid: str) -> RecurringJob | None:
         """Look a recurring job up; None where there is none."""

@@ -233,3 +233,23 @@ async def test_what_cannot_be_assigned_says_so(client: Client, eve: AsyncClient)
         with pytest.raises(AttributeError):
             setattr(handle, setting, 60)
     assert client.recurring["r"].interval == 60
+
+
+def test_a_client_that_blocks_tells_whether_a_job_is_there(client: Client) -> None:
+    jid = client.queues["q"].put("klass")
+    client.queues["q"].recur("klass", None, 60, jid="nightly")
+    assert jid in client.jobs
+    assert "nightly" not in client.jobs
+    assert "nightly" in client.recurring
+    assert jid not in client.recurring
+
+
+@pytest.mark.parametrize("part", ["jobs", "queues", "recurring", "workers"])
+def test_what_cannot_be_awaited_does_not_ask_without_end(
+    async_client: AsyncClient, part: str
+) -> None:
+    where = getattr(async_client, part)
+    with pytest.raises(TypeError):
+        assert "x" in where
+    with pytest.raises(TypeError):
+        iter(where)
