@@ -31,6 +31,7 @@ from pyqless.cli import (
     worker,
     workers,
 )
+from pyqless.cli.naming import adopt
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, QlessError
 
@@ -69,6 +70,7 @@ app.command("load")(moving.load)
 app.command("diff")(moving.diff)
 app.command("worker")(worker.worker)
 app.add_typer(conformance.app, name="conformance")
+adopt(app)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as typer calls it

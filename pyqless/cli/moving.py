@@ -16,6 +16,7 @@ from rich.progress import Progress as Bars
 from pyqless.cli.options import URL_HELP, Namespace, store_url
 from pyqless.cli.status import Status
 from pyqless.cli.store import UrlArgument, chosen, seen
+from pyqless.errors import StoreNotEmpty
 from pyqless.storage import open_storage, transfer
 from pyqless.storage.transfer import Difference, Existing, Header, Progress, Totals
 
@@ -73,15 +74,19 @@ def load(
         raise typer.BadParameter("does not go with --merge", param_hint="--replace")
     existing: Existing = "replace" if replace else "merge" if merge else "refuse"
     with open_storage(chosen(url), namespace=namespace) as storage, _bar("loaded") as progress:
-        header, totals = transfer.load(
-            storage, sys.stdin.buffer, existing=existing, progress=progress
-        )
+        try:
+            header, totals = transfer.load(
+                storage, sys.stdin.buffer, existing=existing, progress=progress
+            )
+        except StoreNotEmpty as error:
+            error.args = (f"{error}, with --replace or --merge",)
+            raise
     _tell("loaded", header, totals)
 
 
 def diff(
-    one: Annotated[str, typer.Argument(metavar="URL", help=URL_HELP, callback=store_url)],
-    other: Annotated[str, typer.Argument(metavar="URL", help=URL_HELP, callback=store_url)],
+    one: Annotated[str, typer.Argument(metavar="FIRST_URL", help=URL_HELP, callback=store_url)],
+    other: Annotated[str, typer.Argument(metavar="SECOND_URL", help=URL_HELP, callback=store_url)],
     *,
     namespace: Namespace = "ql",
 ) -> None:

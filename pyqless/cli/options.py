@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from pyqless.storage.redaction import redacted
 from pyqless.storage.urls import SCHEMES
 
 __all__ = [
@@ -76,7 +77,9 @@ def _checked(url: str | None, schemes: tuple[str, ...]) -> str | None:
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
+        # nobody could take the password out of it, so that it is not shown
         raise typer.BadParameter(str(error)) from error
     if scheme not in schemes:
-        raise typer.BadParameter(f"begins with none of {', '.join(f'{s}://' for s in schemes)}")
+        known = ", ".join(f"{known}://" for known in schemes)
+        raise typer.BadParameter(f"begins with none of {known}: {redacted(url)!r}")
     return url

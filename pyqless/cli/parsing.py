@@ -36,9 +36,9 @@ def number_or_text(text: str) -> float | str:
     return float(text) if "." in text else int(text)
 
 
-def span(text: str | None) -> float | None:
+def span(text: str | None, hint: str = "--older-than") -> float | None:
     """
-    Read a span such as ``90``, ``15m``, ``2h``, ``7d``, in seconds; for typer's ``callback``, too.
+    Read a span such as ``90``, ``15m``, ``2h``, ``7d``, in seconds.
 
     Raises:
         typer.BadParameter: it is none.
@@ -51,5 +51,6 @@ def span(text: str | None) -> float | None:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise typer.BadParameter(f"{text!r} is no span such as 90, 15m, 2h or 7d")
+        fault = f"{text!r} is no span such as 90, 15m, 2h or 7d"
+        raise typer.BadParameter(fault, param_hint=hint)
     return seconds

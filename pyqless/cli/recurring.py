@@ -62,7 +62,7 @@ def put(
     as_json: AsJson = False,
 ) -> None:
     """Make a job every so often, and print the jid; a recurring job that has the jid is replaced unless told otherwise."""
-    seconds = span(every) or 0.0
+    seconds = span(every, "SPAN") or 0.0
     with changing(url, namespace) as client:
         done = client.queues[queue].recur(
             klass,
@@ -168,7 +168,7 @@ def update(
 ) -> None:
     """Change what is given, for the jobs that will be made."""
     changed: dict[str, Any] = {} if data is None else {"data": json_data(data, "--data")}
-    seconds = span(every)
+    seconds = span(every, "--every")
     with changing(url, namespace) as client:
         client.recurring[jid].update(
             klass=klass,

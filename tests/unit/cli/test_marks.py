@@ -94,7 +94,7 @@ def test_a_recurring_job_meets_one_of_its_jid(cli: Cli, client: Client) -> None:
     ("line", "words"),
     [
         ("recur put q a.B soon", "is no span"),
-        ("recur put q a.B 0", "interval"),
+        ("recur put q a.B 0", "SPAN"),
         ("recur put q a.B 60 {", "is no JSON"),
         ("recur update r --data {", "--data"),
     ],

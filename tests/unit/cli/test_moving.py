@@ -83,7 +83,8 @@ def test_a_store_that_holds_something_is_refused(run: Run) -> None:
     status, out, told = run("load", target, given=dump)
     assert (status, out) == (1, b"")
     assert told == (
-        f"pyqless: {target} holds ql:q:main-work and perhaps more: replace it, or merge the two\n"
+        f"pyqless: {target} holds ql:q:main-work and perhaps more: replace it, or merge the two,"
+        " with --replace or --merge\n"
     )
 
 

@@ -179,7 +179,7 @@ def test_a_jid_that_is_taken(cli: Cli) -> None:
         ("put q", "CLASS"),
         ("put q --lines", "CLASS"),
         ("put q a.B --retries -1", "retries"),
-        ("put '' a.B", "name"),
+        ("put '' a.B", "QUEUE"),
         ("pop q --count 0", "--count"),
     ],
 )

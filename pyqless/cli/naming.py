@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong with a command line, told by the names and the values that its user has typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+from pyqless.errors import InvalidArgument
+
+__all__ = ["Command", "adopt"]
+
+#: what the library calls an argument, and what commands call it, where the two are not the same
+_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "name": ("queue", "to", "names"),
+    "worker_name": ("worker", "name"),
+    "jid": ("jids",),
+    "interval": ("every",),
+    "seconds": ("limit",),
+    "jobs": ("max_jobs",),
+    "memory": ("max_memory",),
+}
+
+
+def adopt(app: typer.Typer) -> None:
+    """Make all commands of an app, and of those below it, such as are described here."""
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            adopt(group.typer_instance)
+
+
+class Command(TyperCommand):
+    """A command whose errors name argument and value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer does; a value that is no good is shown, with the one name that it has come by."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as fault:
+            fault.message = _text(fault)
+            if getattr(fault.param, "envvar", None):
+                fault.param_hint = _origin(ctx, fault.param)
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """As typer does; of what the library refuses, the option or the argument is told."""
+        try:
+            return super().invoke(ctx)
+        except InvalidArgument as fault:
+            name, text = str(fault.argument), str(fault)
+            param = _typed(ctx, name, fault.value)
+            if param is not None and text.startswith(name):
+                fault.args = (_label(param) + text.removeprefix(name),)
+            raise
+
+
+def _text(fault: typer.BadParameter) -> str:
+    """The message, and the value where the message lacks it."""
+    text = fault.message.removeprefix("Value error, ")
+    # typer tells the value in the error of its validator alone, and earlier versions in the message
+    errors: list[dict[str, Any]] = getattr(fault.__cause__, "errors", list)()
+    values = [repr(error["input"]) for error in errors if repr(error["input"]) not in text]
+    return ": ".join([text, *values[:1]])
+
+
+def _origin(ctx: Any, param: Any) -> str:
+    """The option, or else the variable of the environment, that has said it."""
+    if _is_typed(ctx, param):
+        return f"'{_label(param)}'"
+    variables = [param.envvar] if isinstance(param.envvar, str) else param.envvar
+    return next((name for name in variables if os.environ.get(name)), _label(param))
+
+
+def _typed(ctx: Any, argument: str, value: Any) -> Any:
+    """The parameter that has brought an argument of the library; None if none was typed."""
+    names = (argument, *_ALIASES.get(argument, ()))
+    found = [param for param in ctx.command.params if param.name in names and _is_typed(ctx, param)]
+    return min(found, key=lambda param: not _holds(ctx.params[param.name], value), default=None)
+
+
+def _holds(given: Any, value: Any) -> bool:
+    return bool(given == value) or (isinstance(given, list | tuple) and value in given)
+
+
+def _is_typed(ctx: Any, param: Any) -> bool:
+    return getattr(ctx.get_parameter_source(param.name), "name", None) == "COMMANDLINE"
+
+
+def _label(param: Any) -> str:
+    """A parameter as the help shows it."""
+    if param.param_type_name == "argument":
+        return str(param.metavar or param.name).removesuffix("...")
+    return str(max(param.opts, key=len))
