@@ -6,9 +6,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Annotated, NoReturn
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
 from redis import RedisError
@@ -33,7 +34,7 @@ from pyqless.cli import (
 )
 from pyqless.cli.naming import adopt
 from pyqless.cli.status import Status
-from pyqless.errors import InvalidArgument, QlessError
+from pyqless.errors import InvalidArgument, PrecisionWarning, QlessError
 
 __all__ = ["app", "run"]
 
@@ -97,7 +98,8 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
             # names in a store may be anything, and a terminal may speak ASCII alone
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(app(args=arguments, prog_name="pyqless"))
+        with _warnings_in_a_line():
+            sys.exit(app(args=arguments, prog_name="pyqless"))
     except (QlessError, RedisError) as error:
         typer.echo(f"pyqless: {error}", err=True)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
@@ -105,6 +107,22 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
         if error.filename is not None:  # nobody meant to let that one out
             raise
         _give_up(error)
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Tell warnings of ours as errors are told, since no line of the user's code is at fault; others as ever."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PrecisionWarning):
+            typer.echo(f"pyqless: {message}", err=True)
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _give_up(error: OSError) -> NoReturn:

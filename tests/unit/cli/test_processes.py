@@ -198,3 +198,14 @@ def test_a_full_disk_is_told_in_one_line(environment: dict[str, str], line: str)
         )
     assert done.returncode == 1
     assert re.fullmatch(r"pyqless: .* cannot be written: .*No space left on device\n", done.stderr)
+
+
+def test_an_integer_that_lua_would_round_is_warned_of_in_one_line(
+    environment: dict[str, str],
+) -> None:
+    number = "123456789012345678901234567890"
+    status, out, err = run(environment, "put", "q", "a.B", number, "--jid", "j")
+    assert (status, out) == (0, "j\n")
+    _, warning = err.splitlines()
+    assert warning.startswith("pyqless: data is an integer that Lua clients round")
+    assert number in warning
