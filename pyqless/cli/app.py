@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from redis import RedisError
@@ -33,10 +34,14 @@ from pyqless.cli import (
     workers,
 )
 from pyqless.cli.naming import adopt
+from pyqless.cli.printing import clean
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, PrecisionWarning, QlessError
 
 __all__ = ["app", "run"]
+
+#: how a stream tells that it takes no more
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -93,6 +98,7 @@ def _pyqless(
 
 def run(arguments: Sequence[str] | None) -> NoReturn:
     """Run a command line, and end the process; see ``Status``."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # names in a store may be anything, and a terminal may speak ASCII alone
@@ -101,12 +107,19 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
         with _warnings_in_a_line():
             sys.exit(app(args=arguments, prog_name="pyqless"))
     except (QlessError, RedisError) as error:
-        typer.echo(f"pyqless: {error}", err=True)
+        typer.echo(f"pyqless: {clean(error)}", err=True)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
     except OSError as error:
-        if error.filename is not None:  # nobody meant to let that one out
+        if error.errno not in _UNWRITABLE:  # nobody meant to let that one out
             raise
         _give_up(error)
+
+
+def _open_closed_streams() -> None:
+    """Take a stream that whoever started this has closed for an empty one; Python has None in its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 @contextmanager

@@ -209,3 +209,29 @@ def test_an_integer_that_lua_would_round_is_warned_of_in_one_line(
     _, warning = err.splitlines()
     assert warning.startswith("pyqless: data is an integer that Lua clients round")
     assert number in warning
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("put q a.B - <&-", 2),  # nothing is no JSON
+        ("load <&-", 1),
+        ("top <&-", 0),
+        ("dump >&-", 0),
+        ("queues --json >&-", 0),
+        ("job j 2>&-", 1),
+    ],
+)
+def test_a_stream_that_is_closed_is_empty(
+    environment: dict[str, str], line: str, status: int
+) -> None:
+    environment |= {"PYQLESS_URL": "memory://"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m pyqless {line}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr

@@ -162,6 +162,11 @@ def test_a_path_that_is_not_there(start: Start, capsys: pytest.CaptureFixture[st
             "raises_on_import:runner",
             "cannot be imported: RuntimeError: no",
         ),
+        (
+            "raise OSError('no\\nway')",
+            "raises_on_import:runner",
+            r"cannot be imported: OSError: no\nway",
+        ),
         ("", ".raises_on_import:runner", "cannot be imported: TypeError"),
     ],
 )
