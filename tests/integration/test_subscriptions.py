@@ -38,6 +38,15 @@ def test_names_and_patterns(storage: RedisStorage, redis_url: str) -> None:
         assert subscription.drain() == []
 
 
+def test_whatever_redis_py_raises_is_an_error_of_the_store(
+    storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with storage.subscribe("a") as subscription:
+        monkeypatch.setattr(redis.client.PubSub, "get_message", lambda *_, **__: None.x)  # type: ignore[attr-defined]
+        with pytest.raises(StoreUnavailable, match="the subscription is broken"):
+            subscription.get(0)
+
+
 def test_a_literal_name_is_no_pattern(storage: RedisStorage, redis_url: str) -> None:
     """So a user needs a right to the name alone."""
     names = ["w[1]", "w*", "w\\", "w[1]"]

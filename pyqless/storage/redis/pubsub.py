@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
 from pyqless.errors import StoreRefused, StoreUnavailable
 from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
@@ -118,7 +118,7 @@ class RedisSubscription(Subscription):
     def _ask(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return method(*arguments, **options)
-        except (RedisError, OSError) as error:
+        except Exception as error:  # cut off at the wrong moment, redis-py raises anything
             if self._closed:
                 return None
             raise _fault(error) from error
@@ -200,7 +200,7 @@ class AsyncRedisSubscription(AsyncSubscription):
     ) -> Any:
         try:
             return await method(*arguments, **options)
-        except (RedisError, OSError) as error:
+        except Exception as error:  # cut off at the wrong moment, redis-py raises anything
             if self._closed:
                 return None
             raise _fault(error) from error
