@@ -46,7 +46,10 @@ class _Link:
         #: the client gets nothing more
         self.deaf = False
         #: what the server shall get later
+        #: what is to be parked, once the client has closed the connection
+        self.parks = False
         self.parked: bytes | None = None
+        self.is_parked = threading.Event()
         #: the server has said its last word
         self.over = threading.Event()
 
@@ -116,6 +119,8 @@ class Proxy:
     def release(self) -> None:
         """Let the server have what is parked, and wait until it has done with it."""
         for link in self._links:
+            if link.parks:
+                assert link.is_parked.wait(PATIENCE), "the client keeps the connection"
             if link.parked is not None:
                 rest, link.parked = link.parked, None
                 link.deliver(rest)
@@ -212,13 +217,15 @@ class Proxy:
             link.close()
             return
         link.deaf = True
+        link.parks = fault.action == "park" and fault.seconds is None
         if fault.action != "stall":
             link.client.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
             while data := link.client.recv(65536):
                 rest += data
-        if fault.action == "park" and fault.seconds is None:
+        if link.parks:
             link.parked = rest
+            link.is_parked.set()
             return
         time.sleep(fault.seconds or 0.0)
         link.deliver(rest)
