@@ -152,7 +152,7 @@ class _Kept(NamedTuple):
     retries: float
 
 
-#: what is usual
+#: what is usual; nobody changes the list
 _USUAL: Final = _Kept(0.0, [], 5.0)
 
 
@@ -160,9 +160,9 @@ def _kept(spec: JobSpec, job: StoredJob) -> _Kept:
     if not job.fields and (spec.priority, spec.tags, spec.retries) == (None, None, None):
         return _USUAL
     return _Kept(
-        job.number("priority", 0.0) if spec.priority is None else spec.priority,
+        job.number("priority", _USUAL.priority) if spec.priority is None else spec.priority,
         job.kept_tags("[]") if spec.tags is None else spec.tags,
-        job.number("retries", 5.0) if spec.retries is None else spec.retries,
+        job.number("retries", _USUAL.retries) if spec.retries is None else spec.retries,
     )
 
 

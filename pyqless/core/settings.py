@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Final
 
 from pyqless.core import lua
 from pyqless.core.effects import Command, Transition
@@ -25,6 +26,10 @@ DEFAULTS: dict[str, str | int] = {
     "jobs-history-count": 50000,
     "jobs-history": 604800,
 }
+
+
+#: how many entries a history may have unless ``max-job-history`` says otherwise; the core shows no default for it
+_USUAL_HISTORY: Final = 100
 
 
 class Settings:
@@ -79,8 +84,8 @@ class Settings:
             InvalidSetting: the setting is above 0 and not whole.
         """
         if self._texts["max-job-history"] is None:
-            return 100
-        limit = self.number("max-job-history", 100.0)
+            return _USUAL_HISTORY
+        limit = self.number("max-job-history", _USUAL_HISTORY)
         if limit <= 0:
             return 0
         return self.whole("max-job-history", limit)

@@ -149,7 +149,7 @@ class Staging:
         """The writes by their keys; most transitions never ask."""
         staged, writes = self._staged, self.writes
         for write in writes[self._indexed :]:
-            if write[0] != "PUBLISH":
+            if _is_to_key(write):
                 staged.setdefault(write[1], []).append(write)
         self._indexed = len(writes)
         return staged
@@ -184,7 +184,7 @@ class Staging:
         for key, writes in self._staged_by_key().items():
             if key not in apart:
                 merged += writes if len(writes) < _SEVERAL else merge(writes)
-        merged += [write for write in self.writes if write[0] == "PUBLISH"]
+        merged += [write for write in self.writes if not _is_to_key(write)]
         return merged
 
 

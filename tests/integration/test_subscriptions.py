@@ -41,8 +41,11 @@ def test_names_and_patterns(storage: RedisStorage, redis_url: str) -> None:
 def test_whatever_redis_py_raises_is_an_error_of_the_store(
     storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise AttributeError("'NoneType' object has no attribute 'can_read'")
+
     with storage.subscribe("a") as subscription:
-        monkeypatch.setattr(redis.client.PubSub, "get_message", lambda *_, **__: None.x)  # type: ignore[attr-defined]
+        monkeypatch.setattr(redis.client.PubSub, "get_message", broken)
         with pytest.raises(StoreUnavailable, match="the subscription is broken"):
             subscription.get(0)
 

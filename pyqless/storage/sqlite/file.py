@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import currentframe
 from typing import Final, TypeVar
 
 from pyqless.errors import StoreUnavailable
@@ -77,7 +78,7 @@ class DatabaseFile:
         with self._translated, self._lanes:
             self._turns.require_none()
             try:
-                if (has_queued := self._turns.take(patience)) is None:
+                if (has_queued := self._turns.take(patience, currentframe())) is None:
                     raise self._too_busy()
                 turn, result = self._write(work, patience, has_queued=has_queued)
             finally:
@@ -92,15 +93,14 @@ class DatabaseFile:
     ) -> tuple[Turn, T]:
         lane = self._lanes.take_for_writing()
         try:
-            try:
-                # an interruption may come just behind BEGIN, too
-                has_waited = self._begin(lane.begin_writing, patience)
-                turn = Turn(lane, has_waited=has_waited or has_queued)
-                result = work(turn)
-                self._commit(turn)
-            except BaseException:
-                lane.roll_back()
-                raise
+            # an interruption may come just behind BEGIN, too
+            has_waited = self._begin(lane.begin_writing, patience)
+            turn = Turn(lane, has_waited=has_waited or has_queued)
+            result = work(turn)
+            self._commit(turn)
+        except BaseException:
+            lane.roll_back()
+            raise
         finally:
             self._lanes.give_back_written(lane)
         return turn, result

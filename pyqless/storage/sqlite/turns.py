@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from types import FrameType
 from typing import Final
@@ -45,7 +44,7 @@ class _Writing(threading.local):
     """The files that a thread is writing to, or was when it was interrupted, and the frames in which it does."""
 
     def __init__(self) -> None:
-        self.frames: dict[str, FrameType] = {}
+        self.frames: dict[str, FrameType | None] = {}
 
 
 _writing: Final = _Writing()
@@ -76,9 +75,12 @@ class Turns:
             raise StoreUnavailable("a transition cannot be carried out in the middle of another")
         self.give_back()
 
-    def take(self, patience: Patience) -> bool | None:
+    def take(self, patience: Patience, frame: FrameType | None) -> bool | None:
         """
-        Wait for a turn, for the function that calls; the thread must have none.
+        Wait for a turn; the thread must have none.
+
+        Args:
+            frame: of the function that has the turn, until it ends; None where Python cannot tell.
 
         Returns:
             bool: whether others had to be waited for; None if that was in vain.
@@ -86,7 +88,7 @@ class Turns:
         has_waited = not self._lock.acquire(blocking=False)
         if has_waited and not self._lock.acquire(timeout=patience.left()):
             return None
-        _writing.frames[self._path] = sys._getframe(1)  # noqa: SLF001 - a frame has no other name
+        _writing.frames[self._path] = frame
         return has_waited
 
     def give_back(self) -> None:
