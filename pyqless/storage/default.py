@@ -35,7 +35,7 @@ def default_url() -> str:
 def own_file() -> str:
     """The URL of the user's own file, whose folder is made if need be; raises as ``default_url`` does."""
     if find_spec("apsw") is None:
-        text = "url is missing: give one, or set PYQLESS_URL; with pyqless[sqlite] there is a file of your own"
+        text = f"url is missing: give one, or set {' or '.join(VARIABLES)}; with pyqless[sqlite] there is a file of your own"
         raise InvalidArgument(text, argument="url")
     try:
         state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

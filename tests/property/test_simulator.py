@@ -138,6 +138,19 @@ def test_runs_are_about_something() -> None:
     assert any(call.end is None for call in calls), "somebody is killed in the middle of a call"
 
 
+def test_turns_are_taken_and_change_nothing() -> None:
+    """Tokens are lost with those who are killed, and with broken connections; jobs are not."""
+    faults = Faults(crash=0.02, lost_reply=0.05, cut=0.03, vanishing=0.1)
+    weights = {"put": 3, "pop": 6, "work": 3}
+    scenario = Scenario(clients=4, weights=weights, faults=faults, takes_turns=True)
+    waited = 0
+    for seed in range(60):
+        run = simulate(seed, scenario)
+        assert not run.faults, run
+        waited += sum(attempt.first_now != attempt.tx.now for attempt in attempts_of(run))
+    assert waited > 60
+
+
 def test_the_stores_clock_counts_where_it_is_asked_to() -> None:
     scenario = Scenario(faults=Faults(jump=0.5, cut=0.02, lost_reply=0.05), store_clock=True)
     for seed in range(50):

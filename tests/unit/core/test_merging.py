@@ -58,6 +58,11 @@ def test_merged_writes_do_what_the_writes_do(writes: list[Command]) -> None:
     assert content(merge(writes)) == content(writes)
 
 
+def test_what_is_put_unless_it_is_there_is_put_once() -> None:
+    once, other = ("ZADD", "zset", "NX", 1.0, "a"), ("ZADD", "zset", "NX", 1.0, "b")
+    assert merge([once, other, once]) == [once, other]
+
+
 def test_neighbours_of_one_name_become_one() -> None:
     writes = [
         ("ZREM", "z", "a"),
