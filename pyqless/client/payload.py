@@ -28,8 +28,9 @@ _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SEPAR
 _dumps_leniently = json.JSONEncoder(ensure_ascii=False, separators=_SEPARATORS).encode
 _loads = json.JSONDecoder(strict=False).decode
 
-#: text without a number of so many digits, and no more than digits, holds no integer that Lua would round
-_has_long_number = re.compile(r"(?:^|[\[:,])-?\d{15,}(?:$|[\]},])").search
+#: text between commas without a number of so many digits, and no more than digits, holds no integer that Lua would round;
+#: that all which is looked for begins with one of three characters makes it fast
+_has_long_number = re.compile(r"[\[:,]-?\d{15,}[\]},]").search
 
 
 def encode(data: Any, limit: int, argument: str = "data", *, is_plain: bool = False) -> str:
@@ -71,7 +72,7 @@ def _write(data: Any, argument: str, *, is_plain: bool) -> tuple[str, int]:
         _refuse(data, argument)
     if not (is_plain or _has_text_keys(data)):
         _refuse(data, argument)
-    if _has_long_number(text):
+    if _has_long_number(f",{text},"):
         _look_at_integers(data, argument)
     return text, size
 
