@@ -14,7 +14,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-__all__ = ["SortedSet", "span"]
+from pyqless.core.ranges import span
+
+__all__ = ["SortedSet"]
 
 #: (score, order key, member)
 _Entry: TypeAlias = tuple[float, str, str]
@@ -226,18 +228,6 @@ class SortedSet:
         if reverse:
             entries.reverse()
         return [(member, score) for score, _, member in entries]
-
-
-def span(start: int, stop: int, length: int) -> tuple[int, int]:
-    """
-    Turn the inclusive indices of a Redis range, negative ones counting from the end, into a slice.
-
-    Returns:
-        begin and end, with 0 <= begin <= end <= length.
-    """
-    begin = max(start + length, 0) if start < 0 else min(start, length)
-    end = min(stop + length if stop < 0 else stop, length - 1) + 1
-    return begin, max(begin, end)
 
 
 def _order_key(member: str) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from pyqless.core.effects import Command
-from pyqless.core.keyspace import OUTCOMES, Image
+from pyqless.core.images import apply
+from pyqless.core.keyspace import Image
 from pyqless.core.merging import merge
 
-__all__ = ["Staging", "apply"]
+__all__ = ["Staging"]
 
 #: from how many writes on, and how many to one key, it pays to look for such as can be made together
 _MANY: Final = 48
@@ -191,10 +192,3 @@ class Staging:
 def _is_to_key(write: Command) -> bool:
     """Whether a write is no message; a channel may have the name of a key, as ``ql:completed`` has."""
     return bool(write[0] != "PUBLISH")
-
-
-def apply(image: Image, write: Command) -> None:
-    """Let an image change with a write to its key."""
-    value, _ = OUTCOMES[write[0]](image, *write[2:])
-    if value is None:
-        image.clear()

@@ -11,16 +11,16 @@ so rules do not read the large sets of a queue after writing to them, but pass v
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Generator, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
 from pyqless.core.effects import Ahead, Batch, Command, Replies
+from pyqless.core.images import KINDS, apply, image_of, is_whole, whole_read
 from pyqless.core.keys import Keys
-from pyqless.core.keyspace import READS, Image, WrongType, image_of
+from pyqless.core.keyspace import READS, Image, WrongType
 from pyqless.core.patching import Patch, patch
-from pyqless.core.staging import Staging, apply
+from pyqless.core.staging import Staging
 from pyqless.errors import StoreCorrupted
 
 __all__ = ["LOOKS", "Stale", "Transaction", "raise_first"]
@@ -28,16 +28,6 @@ __all__ = ["LOOKS", "Stale", "Transaction", "raise_first"]
 #: how many entries of lists the store should go through for one transaction at most: to strike one off, it goes
 #: through all of them
 LOOKS: Final = 128_000
-
-#: The read that fetches a key whole, by the first letter of any command on a key of that type.
-_WHOLE_READ: dict[str, tuple[Any, ...]] = {
-    "H": ("HGETALL",),
-    "L": ("LRANGE", 0, -1),
-    "R": ("LRANGE", 0, -1),
-    "S": ("SMEMBERS",),
-    "Z": ("ZRANGE", 0, -1, "WITHSCORES"),
-}
-
 
 #: in the place of a reply that is not known; None is one
 _MISSING: Final = object()
@@ -259,15 +249,15 @@ class Transaction(Staging):
     def _patch(self, read: Command) -> Patch:
         """How to answer a read of a key that has staged writes, but no image."""
         writes = self._staged[read[1]]
-        patched = None if _is_whole(read) else patch(read, writes)
-        return patched or Patch((_whole_read(read, writes[-1][0]),), itemgetter(0), whole=True)
+        patched = None if is_whole(read) else patch(read, writes)
+        return patched or Patch((whole_read(read, writes[-1][0]),), itemgetter(0), whole=True)
 
     def _reply(self, read: Command, patched: Patch | None, found: dict[Command, Any]) -> Any:
         if read[1] in self._images:
             return self._answer(read)
         if patched is None:
             reply = found[read] if read in found else self._known[read]
-            is_image = read[0] in _WHOLE and _is_whole(read) and type(reply) is not StoreCorrupted
+            is_image = is_whole(read) and type(reply) is not StoreCorrupted
             return self._image(read, reply) if is_image else reply
         replies = [
             found[needed] if needed in found else self._known[needed] for needed in patched.reads
@@ -284,7 +274,7 @@ class Transaction(Staging):
         """Make images of what was read whole, where nothing is staged yet."""
         images = self._images
         for index, read in enumerate(reads):
-            if read[0] in _WHOLE and (read[0] != "LRANGE" or read[2:] == (0, -1)):
+            if read[0] in KINDS and (read[0] != "LRANGE" or read[2:] == (0, -1)):
                 reply = replies[index]
                 if read[1] in images:
                     replies[index] = self._answer(read)
@@ -301,8 +291,8 @@ class Transaction(Staging):
     def _answer(self, read: Command) -> Any:
         """Answer from the image of a key."""
         image = self._images[read[1]]
-        if _is_whole(read):
-            kind = _WHOLE[read[0]]
+        if is_whole(read):
+            kind = KINDS[read[0]]
             if type(image) is kind:
                 return image
             if not image:  # of a key that is not there any type will do
@@ -318,25 +308,6 @@ class Transaction(Staging):
         changed = super().rewind(number)
         self._known = {read: reply for read, reply in self._known.items() if read[1] not in changed}
         return changed
-
-
-#: the reads whose replies can serve as images; sorted sets, which can be large, are left out
-#: and what these images are
-_WHOLE: dict[str, type[dict[str, str] | deque[str] | set[str]]] = {
-    "HGETALL": dict,
-    "LRANGE": deque,
-    "SMEMBERS": set,
-}
-
-
-def _is_whole(read: Command) -> bool:
-    return read[0] in _WHOLE and (read[0] != "LRANGE" or read[2:] == (0, -1))
-
-
-def _whole_read(read: Command, staged: str) -> Command:
-    family = read[0][0] if staged == "DEL" else staged[0]
-    name, *arguments = _WHOLE_READ[family]
-    return (name, read[1], *arguments)
 
 
 def raise_first(replies: Replies) -> None:

@@ -75,20 +75,20 @@ def orders_ties_by_code_points(patch: Patch) -> None:
 
 
 def keeps_scores_as_text_of_15_digits(patch: Patch) -> None:
-    patch.setattr(keyspace, "_score", lambda value: float(f"{float(value):.15g}"))
+    patch.setattr(keyspace.sortedsets, "score", lambda value: float(f"{float(value):.15g}"))
 
 
 def keeps_empty_keys(patch: Patch) -> None:
     patch.setitem(keyspace.READS, "EXISTS", lambda _: 1)
-    patch.setattr(keyspace, "_EMPTY", {})
+    patch.setattr(keyspace.database, "_EMPTY", {})
 
 
 def tidies_numbers_in_texts(patch: Patch) -> None:
     def tidy(value: Any, *pairs: str) -> Any:
         return hset(value, *(str(int(text)) if text.isdecimal() else text for text in pairs))
 
-    hset = keyspace.OUTCOMES["HSET"]
-    patch.setitem(keyspace.OUTCOMES, "HSET", tidy)
+    hset = keyspace.WRITES["HSET"]
+    patch.setitem(keyspace.WRITES, "HSET", tidy)
 
 
 def raises_what_follows_raises(patch: Patch) -> None:
@@ -138,7 +138,12 @@ def clears_and_shows_everything(patch: Patch) -> None:
 
 
 def takes_in_all_but_strings(patch: Patch) -> None:
-    patch.setattr(keyspace.Keyspace, "replace", lambda *_: None)
+    def replace(self: keyspace.Keyspace, key: str, value: keyspace.Value | None) -> None:
+        if not isinstance(value, str):
+            put(self, key, value)
+
+    put = keyspace.Keyspace.replace
+    patch.setattr(keyspace.Keyspace, "replace", replace)
 
 
 FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from pyqless.core.sortedset import span
+from pyqless.core.ranges import span
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.packing import LIST, text_of

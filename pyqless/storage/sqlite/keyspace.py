@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from pyqless.core.effects import Command
-from pyqless.core.keyspace import OUTCOMES, READS, Image, Keyspace, Value
+from pyqless.core.keyspace import READS, WRITES, Image, Keyspace, Value
 from pyqless.errors import StoreCorrupted
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
@@ -112,7 +112,7 @@ class StoredKeyspace:
         name = command[1]
         entry = self._changed[name] = self._entries.get(name) or self._load(name)
         if entry.rows is None:
-            value, _ = OUTCOMES[command[0]](entry.value, *command[2:])
+            value, _ = WRITES[command[0]](entry.value, *command[2:])
             entry.value = value or None
         else:
             entry.rows.write(command)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from pyqless.core.sortedset import SortedSet, span
+from pyqless.core.ranges import span
+from pyqless.core.sortedset import SortedSet
 from pyqless.storage.parts import in_bytes
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.packing import SET, SORTED_SET, text_of

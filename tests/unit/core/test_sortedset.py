@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqless.core import sortedset
-from pyqless.core.sortedset import SortedSet, span
+from pyqless.core.ranges import span
+from pyqless.core.sortedset import SortedSet
 
 Pairs = list[tuple[str, float]]
 
