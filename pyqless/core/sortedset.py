@@ -1,28 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""
-A set ordered by score, with the order and the index rules of a Redis sorted set.
-
-The entries lie in a list of sorted blocks, between which *fences* stand:
-a block's entries are not below the fence on its left and below the one on its right.
-A fence is an entry that once began a block. It need not be there any longer,
-so that neither additions nor removals, at the ends or elsewhere, move a fence.
-"""
+"""A set ordered by score, with the order and the index rules of a Redis sorted set."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
+from pyqless.core.blocks import Blocks
 from pyqless.core.ranges import span
 
 __all__ = ["SortedSet"]
-
-#: (score, order key, member)
-_Entry: TypeAlias = tuple[float, str, str]
-
-#: The most entries in a block; one that falls below a quarter joins its neighbour if they fit.
-_BLOCK: Final = 1024
 
 #: Sorts behind every order key, since the characters of those stand for bytes.
 _BEHIND_ALL: Final = "\u0100"
@@ -39,12 +26,12 @@ class SortedSet:
         ValueError: a score is not a number (NaN), or a member cannot be UTF-8 with surrogate escapes.
     """
 
-    __slots__ = ("_blocks", "_fences", "_scores")
+    __slots__ = ("_entries", "_scores")
 
     def __init__(self, pairs: Iterable[tuple[str, float]] = ()) -> None:
         self._scores: dict[str, float] = {}
-        self._blocks: list[list[_Entry]] = [[]]
-        self._fences: list[_Entry] = []
+        #: (score, order key, member)
+        self._entries = Blocks()
         for member, score in pairs:
             self.add(member, score)
 
@@ -86,9 +73,9 @@ class SortedSet:
             return False
         key = member if member.isascii() else _order_key(member)
         if old is not None:
-            self._discard((old, key, member))
+            self._entries.discard((old, key, member))
         self._scores[member] = score
-        self._insert((score, key, member))
+        self._entries.insert((score, key, member))
         return True
 
     def remove(self, member: str) -> bool:
@@ -96,26 +83,24 @@ class SortedSet:
         score = self._scores.pop(member, None)
         if score is None:
             return False
-        self._discard((score, _order_key(member), member))
+        self._entries.discard((score, _order_key(member), member))
         return True
 
     def clear(self) -> None:
         """Remove all members."""
         self._scores.clear()
-        self._blocks = [[]]
-        self._fences.clear()
+        self._entries = Blocks()
 
     def copy(self) -> SortedSet:
         """Give an independent copy."""
         twin = SortedSet()
         twin._scores = self._scores.copy()
-        twin._blocks = [block.copy() for block in self._blocks]
-        twin._fences = self._fences.copy()
+        twin._entries = self._entries.copy()
         return twin
 
     def items(self) -> Iterator[tuple[str, float]]:
         """Iterate over (member, score) in order; the set must not change meanwhile."""
-        return ((member, score) for block in self._blocks for score, _, member in block)
+        return ((member, score) for score, _, member in self._entries)
 
     def range(self, start: int, stop: int, *, reverse: bool = False) -> list[tuple[str, float]]:
         """
@@ -152,7 +137,7 @@ class SortedSet:
         """
         if offset < 0:
             return []
-        begin, end = self._rank((lo, "", "")), self._rank((hi, _BEHIND_ALL, ""))
+        begin, end = self._below(lo), self._up_to(hi)
         if count < 0:
             count = len(self._scores)
         if reverse:
@@ -165,66 +150,19 @@ class SortedSet:
 
     def count(self, lo: float, hi: float) -> int:
         """Count the members whose scores lie in a range, both ends included."""
-        return max(0, self._rank((hi, _BEHIND_ALL, "")) - self._rank((lo, "", "")))
+        return max(0, self._up_to(hi) - self._below(lo))
 
-    def _insert(self, entry: _Entry) -> None:
-        index = bisect_right(self._fences, entry) if self._fences else 0
-        block = self._blocks[index]
-        insort(block, entry)
-        if len(block) > _BLOCK:
-            half = len(block) // 2
-            self._blocks.insert(index + 1, block[half:])
-            self._fences.insert(index, block[half])
-            del block[half:]
+    def _below(self, score: float) -> int:
+        """Count the members with lower scores."""
+        return self._entries.rank((score, "", ""))
 
-    def _discard(self, entry: _Entry) -> None:
-        index = bisect_right(self._fences, entry) if self._fences else 0
-        block = self._blocks[index]
-        del block[bisect_left(block, entry)]
-        if self._fences and len(block) < _BLOCK // 4:
-            self._join(max(index, 1))
-
-    def _join(self, index: int) -> None:
-        """Append a block to the one on its left if they fit; an empty one always does."""
-        left, right = self._blocks[index - 1 : index + 1]
-        if len(left) + len(right) <= _BLOCK:
-            left += right
-            del self._blocks[index], self._fences[index - 1]
-
-    def _rank(self, bound: _Entry) -> int:
-        """Count the entries below a bound."""
-        blocks = self._blocks
-        index = bisect_right(self._fences, bound)
-        within = bisect_left(blocks[index], bound)
-        if 2 * index < len(blocks):
-            return sum(map(len, blocks[:index])) + within
-        return len(self._scores) - sum(map(len, blocks[index:])) + within
-
-    def _find(self, rank: int) -> tuple[int, int]:
-        """Find the block, and the place in it, of a rank that there is, from the nearer end."""
-        blocks = self._blocks
-        if 2 * rank < len(self._scores):
-            index = 0
-            while rank >= len(blocks[index]):
-                rank -= len(blocks[index])
-                index += 1
-        else:
-            index = len(blocks) - 1
-            rank += len(blocks[index]) - len(self._scores)
-            while rank < 0:
-                index -= 1
-                rank += len(blocks[index])
-        return index, rank
+    def _up_to(self, score: float) -> int:
+        """Count the members with lower scores or this one."""
+        return self._entries.rank((score, _BEHIND_ALL, ""))
 
     def _between(self, begin: int, end: int, *, reverse: bool) -> list[tuple[str, float]]:
         """Give the (member, score) pairs from one rank up to, but without, another."""
-        if begin >= end:
-            return []
-        index, place = self._find(begin)
-        entries = self._blocks[index][place : place + end - begin]
-        while missing := end - begin - len(entries):
-            index += 1
-            entries += self._blocks[index][:missing]
+        entries = self._entries.between(begin, end)
         if reverse:
             entries.reverse()
         return [(member, score) for score, _, member in entries]

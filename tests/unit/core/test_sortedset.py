@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqless.core import sortedset
+from pyqless.core import blocks
 from pyqless.core.ranges import span
 from pyqless.core.sortedset import SortedSet
 
@@ -40,11 +40,12 @@ def names(pairs: Pairs) -> str:
 
 def check_blocks(zset: SortedSet) -> None:
     """Blocks are neither overfull nor, unless the set is, empty; fences keep them apart."""
-    blocks, fences = zset._blocks, zset._fences
-    assert len(fences) == len(blocks) - 1
-    assert all(len(block) <= sortedset._BLOCK for block in blocks)
-    assert all(blocks) or not len(zset)
-    for (left, right), fence in zip(pairwise(blocks), fences, strict=True):
+    parts, fences = zset._entries._blocks, zset._entries._fences
+    assert sum(map(len, parts)) == zset._entries._size == len(zset)
+    assert len(fences) == len(parts) - 1
+    assert all(len(part) <= blocks._BLOCK for part in parts)
+    assert all(parts) or not len(zset)
+    for (left, right), fence in zip(pairwise(parts), fences, strict=True):
         assert left[-1] < fence <= right[0]
 
 
@@ -187,7 +188,7 @@ def test_a_copy_is_independent() -> None:
 
 
 def test_a_cleared_set_is_as_new() -> None:
-    zset = SortedSet((str(number), float(number)) for number in range(3 * sortedset._BLOCK))
+    zset = SortedSet((str(number), float(number)) for number in range(3 * blocks._BLOCK))
     zset.clear()
 
     assert len(zset) == 0
@@ -198,7 +199,7 @@ def test_a_cleared_set_is_as_new() -> None:
 
 @pytest.mark.parametrize("step", [1, -1], ids=["rising", "falling"])
 def test_many_members_at_either_end(step: int) -> None:
-    total = 4 * sortedset._BLOCK
+    total = 4 * blocks._BLOCK
     zset = SortedSet((f"{number:x}", float(step * number)) for number in range(total))
     check_blocks(zset)
     expected = ordered({f"{number:x}": float(step * number) for number in range(total)})
@@ -212,7 +213,7 @@ def test_many_members_at_either_end(step: int) -> None:
     for number in range(total - 5):
         assert zset.remove(f"{number:x}")
     check_blocks(zset)
-    assert len(zset._blocks) == 1
+    assert len(zset._entries._blocks) == 1
     assert dict(zset.items()) == {f"{n:x}": float(step * n) for n in range(total - 5, total)}
 
 
@@ -230,7 +231,7 @@ def test_agrees_with_a_sorted_dict(changes: list[tuple[str, float | None]], bloc
     model: dict[str, float] = {}
     zset = SortedSet()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sortedset, "_BLOCK", block)
+        patch.setattr(blocks, "_BLOCK", block)
         for member, score in changes:
             if score is None:
                 assert zset.remove(member) == (model.pop(member, None) is not None)
