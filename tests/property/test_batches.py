@@ -19,8 +19,8 @@ from pyqless.conformance import Call, Outcome, Target
 from pyqless.core import batches
 from pyqless.core.arguments import Arguments, jid_list, options
 from pyqless.core.chaining import in_turn
-from pyqless.core.commands import _spec
 from pyqless.core.commands import call as read_call
+from pyqless.core.commands.putting import job_spec
 from pyqless.core.completing import Next, advance, complete
 from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.models import Job
@@ -136,7 +136,7 @@ class BatchesMachine(TwoSidesMachine):
             return None
         if not is_new or call[0] != "put":
             return transition
-        spec = _spec(Arguments(call[2:]), 3)._replace(depends=None)
+        spec = job_spec(Arguments(call[2:]), 3)._replace(depends=None)
         self.made += 1
         return partial(put_new, worker=call[2], queue=call[3], jid=f"{self.made:032x}", spec=spec)
 
