@@ -19,7 +19,9 @@ import pytest
 
 from pyqless import Client
 from pyqless.core.effects import Command
+from pyqless.storage.redis import committing
 from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.recovery import recover
 from pyqless.storage.redis.steps import Steps
 from tests.bench.tables import circumstances, show
 from tests.ordeal import book
@@ -125,51 +127,50 @@ def _numbers(ordeal: Ordeal) -> list[int]:
 # -- that it can fail -----------------------------------------------------------------------------
 
 _exchange = Lane.exchange
-_recover = Lane.recover
 
 
-def _says_no(self: Lane) -> Steps[bool]:
+def _says_no(lane: Lane) -> Steps[bool]:
     """Take an EXEC that was not answered for one that did not take place."""
-    self._metrics.recoveries += 1
+    lane.metrics.recoveries += 1
     return False
     yield
 
 
-def _says_yes(self: Lane) -> Steps[bool]:
+def _says_yes(lane: Lane) -> Steps[bool]:
     """Take it for one that did."""
-    yield from _recover(self)
+    yield from recover(lane)
     return True
 
 
 def _only_looks(self: Lane, *commands: Command) -> Steps[list[Any]]:
     """Read the fence without writing to it first, so that an EXEC that is still on its way can succeed."""
-    if commands[0][:2] == ("HINCRBY", self.fence):
-        look = ("HGET", self.fence, "epoch")
+    if commands[0][:2] == ("HINCRBY", self.fence.key):
+        look = ("HGET", self.fence.key, "epoch")
         commands = (look, *commands[1:-1], look)
     return (yield from _exchange(self, *commands))
 
 
 def _leaves_the_fence_unguarded(self: Lane, *commands: Command) -> Steps[list[Any]]:
     def without_fence(command: Command) -> Command:
-        keys = [word for word in command[1:] if word != self.fence]
+        keys = [word for word in command[1:] if word != self.fence.key]
         return ("WATCH", *(keys or ["nothing"])) if command[0] == "WATCH" else command
 
     return (yield from _exchange(self, *map(without_fence, commands)))
 
 
 def _guards_the_fence_alone(self: Lane, *commands: Command) -> Steps[list[Any]]:
-    commands = tuple(("WATCH", self.fence) if it[0] == "WATCH" else it for it in commands)
+    commands = tuple(("WATCH", self.fence.key) if it[0] == "WATCH" else it for it in commands)
     return (yield from _exchange(self, *commands))
 
 
 @pytest.mark.parametrize(
-    ("method", "broken", "names"),
+    ("owner", "name", "broken", "faults"),
     [
-        ("recover", _says_no, {"doubles", "ghosts"}),
-        ("recover", _says_yes, {"lost"}),
-        ("exchange", _only_looks, {"doubles", "ghosts"}),
-        ("exchange", _leaves_the_fence_unguarded, {"doubles", "ghosts"}),
-        ("exchange", _guards_the_fence_alone, {"shared", "baseless"}),
+        (committing, "recover", _says_no, {"doubles", "ghosts"}),
+        (committing, "recover", _says_yes, {"lost"}),
+        (Lane, "exchange", _only_looks, {"doubles", "ghosts"}),
+        (Lane, "exchange", _leaves_the_fence_unguarded, {"doubles", "ghosts"}),
+        (Lane, "exchange", _guards_the_fence_alone, {"shared", "baseless"}),
     ],
     ids=[
         *("no without asking", "yes without asking", "looks without writing"),
@@ -180,13 +181,14 @@ def test_that_it_can_fail(
     one_redis_server: Server,
     threads: Executor,
     monkeypatch: pytest.MonkeyPatch,
-    method: str,
+    owner: object,
+    name: str,
     broken: Callable[..., Any],
-    names: set[str],
+    faults: set[str],
 ) -> None:
-    monkeypatch.setattr(Lane, method, broken)
-    faults = undergo(one_redis_server, threads, 1, 4, 1200).verdict.faults
-    assert faults.keys() & names, faults
+    monkeypatch.setattr(owner, name, broken)
+    found = undergo(one_redis_server, threads, 1, 4, 1200).verdict.faults
+    assert found.keys() & faults, found
 
 
 # -- the judge itself -----------------------------------------------------------------------------

@@ -2,14 +2,18 @@
 """
 Redis and its kin, without scripting.
 
-``protocol``   commands as bytes, replies in the core's forms
-``replies``    the reader of replies
-``steps``      what a driver asks of whoever does its I/O
-``outcomes``   what can become of an EXEC
-``lane``       one connection and its fence; the one place that sends EXEC
-``driver``     transitions by WATCH, MULTI and EXEC
-``wire``       the I/O, on connections borrowed from redis-py
-``storage``    the storage for threads; ``aio``, that for asyncio
+``protocol``    commands as bytes, replies in the core's forms
+``replies``     the reader of replies
+``steps``       what a driver asks of whoever does its I/O
+``lane``        one connection, and what state the server has it in
+``fence``       what tells which of its transactions was the last
+``executing``   the one place that sends EXEC; ``outcomes``, what can become of it
+``reading``     reads under guards; ``snapshots``, without; ``foresight``, ahead of time
+``committing``  writes; ``recovery``, where a commit was not answered
+``attempt``     one attempt at a transition
+``driver``      attempts until one is committed
+``wire``        the I/O, on connections borrowed from redis-py
+``storage``     the storage for threads; ``aio``, that for asyncio
 """
 
 from __future__ import annotations

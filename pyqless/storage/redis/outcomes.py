@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
+from pyqless.core.transaction import Stale
 from pyqless.errors import StorageError
+from pyqless.storage.redis.steps import LinkLost
 
 __all__ = ["Kind", "Outcome"]
 
@@ -36,3 +38,20 @@ class Outcome(NamedTuple):
     #: the replies to what stood before and behind it in the packet
     before: Sequence[Any] = ()
     after: Sequence[Any] = ()
+
+    def results(self) -> list[Any]:
+        """
+        The replies of a commit that took place.
+
+        Raises:
+            Stale: it met a conflict.
+            StorageError: the server refused it.
+            LinkLost: the connection broke; there was nothing to be changed, or nothing was.
+        """
+        if self.kind is Kind.COMMITTED:
+            return self.replies
+        if self.kind is Kind.CONFLICT:
+            raise Stale
+        if self.fault is not None:
+            raise self.fault
+        raise LinkLost("the connection broke", sent=self.kind is Kind.UNKNOWN)

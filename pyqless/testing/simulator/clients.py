@@ -95,7 +95,7 @@ class Client:
         )
         durability = _DURABILITY if world.scenario.is_durable else None
         self._lane = Lane(Keys(), self._policy, self._store.metrics, durability)
-        self._lane.fence = Keys().fence(name)
+        self._lane.fence.key = Keys().fence(name)
         self._link: Link | None = None
         self._previous: Link | None = None
         self._call: Call | None = None

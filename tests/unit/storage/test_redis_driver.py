@@ -21,7 +21,8 @@ from pyqless.errors import (
     StoreUnavailable,
     StoreUnsupported,
 )
-from pyqless.storage.redis.lane import FENCE_LIFE, Lane
+from pyqless.storage.redis.fence import FENCE_LIFE
+from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.protocol import ServerError
 from pyqless.storage.redis.steps import LinkLost
 from tests.unit.storage.simulated import Bench, Packet, last, lose, once
@@ -106,7 +107,7 @@ def test_a_conflict_over_nothing_that_was_read(bench: Bench) -> None:
     """Only the fence can be to blame: somebody else writes to it."""
 
     def interfere(_: Packet, replies: list[Any]) -> list[Any]:
-        bench.others_set(bench.lane.fence, "epoch", "1")
+        bench.others_set(bench.lane.fence.key, "epoch", "1")
         return replies
 
     bench.server.meddle = interfere
@@ -153,7 +154,7 @@ def test_reading_on(bench: Bench) -> None:
     ]
     assert bench.storage.metrics.reopenings == 1
     _, watch, again, *_ = bench.server.packets[1]
-    assert watch == ("WATCH", bench.lane.fence, "a", "b")
+    assert watch == ("WATCH", bench.lane.fence.key, "a", "b")
     assert again == ("HGET", "a", "n")
 
 
@@ -193,7 +194,7 @@ def test_reading_on_twice(bench: Bench) -> None:
         tx.hset("d", "n", "1")
 
     bench.run(transition)
-    assert bench.server.packets[2][1] == ("WATCH", bench.lane.fence, "a", "b", "c")
+    assert bench.server.packets[2][1] == ("WATCH", bench.lane.fence.key, "a", "b", "c")
     assert [command for command in bench.server.packets[2] if command[0] == "HGET"] == [
         ("HGET", "a", "n"),
         ("HGET", "b", "n"),
@@ -464,7 +465,7 @@ def test_a_birth_that_lands_late_does_not_make_up_for_a_fence_that_is_gone(bench
     bench.server.meddle = lose
     with pytest.raises(OutcomeUnknown, match="its fence is gone"):
         bench.run(count)
-    assert late == [("HSET", bench.lane.fence, "birth", "1")]
+    assert late == [("HSET", bench.lane.fence.key, "birth", "1")]
 
 
 def test_a_first_commit_that_did_not_take_place_is_tried_again(bench: Bench) -> None:
@@ -492,7 +493,7 @@ def test_a_fence_expires_a_day_after_its_last_use(bench: Bench, transition: Fact
     """Which is put off once an hour, also where nothing is written."""
     for bench.time in (0.0, 1.0, 3599.0, 3600.0, 7000.0, 7201.0):
         bench.run(transition)
-    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence.key, FENCE_LIFE)] * 3
 
 
 def test_the_expiry_is_put_off_where_each_commit_opens_the_next(bench: Bench) -> None:
@@ -503,7 +504,7 @@ def test_the_expiry_is_put_off_where_each_commit_opens_the_next(bench: Bench) ->
     for bench.time in range(0, 7202, 30):
         bench.run(reading_ahead)
     assert sum(names[0] == "HSET" and "MULTI" not in names for names in bench.sent()) == 0
-    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)] * 3
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence.key, FENCE_LIFE)] * 3
 
 
 def test_a_fence_that_was_not_made_is_made_with_the_next_connection(bench: Bench) -> None:
@@ -512,7 +513,7 @@ def test_a_fence_that_was_not_made_is_made_with_the_next_connection(bench: Bench
         bench.run(count)
     bench.server.is_reachable = True
     bench.run(opening)
-    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence, FENCE_LIFE)]
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence.key, FENCE_LIFE)]
 
 
 def test_views_make_no_fence(bench: Bench) -> None:
@@ -529,8 +530,10 @@ def test_a_fence_that_cannot_be_made_is_no_reason_to_give_up(bench: Bench) -> No
 
 def test_each_lane_has_a_fence_of_its_own(bench: Bench) -> None:
     other = Lane(bench.storage.keys, bench.policy, bench.storage.metrics)
-    assert bench.lane.fence != other.fence
-    assert {lane.fence.startswith(bench.storage.keys.own) for lane in (bench.lane, other)} == {True}
+    assert bench.lane.fence.key != other.fence.key
+    assert {lane.fence.key.startswith(bench.storage.keys.own) for lane in (bench.lane, other)} == {
+        True
+    }
 
 
 # -- chains -----------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def cold(bench: Bench) -> Bench:
     """The same store, for one that has read nothing ahead, and whose fence is kept."""
     fresh = Bench()
     fresh.server.keyspace.load(bench.server.keyspace.dump())
-    fresh.lane._extend_at = math.inf
+    fresh.lane.fence._extend_at = math.inf
     return fresh
 
 
@@ -142,7 +142,7 @@ def test_guards_stand_before_reads_and_the_fence_first(bench: Bench, others: Ben
     told(bench, POP)
     packet = bench.server.packets[-1]
     behind = packet[packet.index(("EXEC",)) + 1 :]
-    assert behind[0][:2] == ("WATCH", bench.lane.fence)
+    assert behind[0][:2] == ("WATCH", bench.lane.fence.key)
     assert behind[-1] == ("MULTI",)
     guarded = set(behind[0][2:])
     free = {read[1] for read in behind[1:-1]} - guarded
