@@ -8,21 +8,17 @@ Write it anew with ``python -m tests.cli_reference``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
-from enum import Enum
 from inspect import Signature, getdoc, signature
 from pathlib import Path
-from types import NoneType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from pyqless.cli.app import app
+from pyqless.cli.helping import notes
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
-
-_VALUES: Final = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "PATH", datetime: "DATE"}
 
 #: options that most commands have, by the names of their parameters
 _SHARED: Final = {"url": "--url", "namespace": "--namespace", "as_json": "--json"}
@@ -40,6 +36,9 @@ file in the user's state directory, and they say so on stderr. Commands that onl
 without the right to write may use them.
 
 `--namespace` gives what stands before the first colon of every key, `ql` unless given.
+
+**Times** are spans: `90` or `90s`, `15m`, `2h`, `7d`, `1w`; a number alone is one of seconds. The **size** that
+`--max-memory` takes is `500M` or `2G`; a number alone is one of MiB.
 
 **Output**: on a terminal tables with colours; elsewhere plain columns, in which characters that steer a terminal are
 shown as escapes. `--json` prints one document, but for `put` and `events`, which print a line each, and `janitor`,
@@ -74,37 +73,20 @@ class Parameter(NamedTuple):
         if not self.is_option:
             name = self.info.metavar or self.name.upper()
             return name if self.default is Signature.empty else f"[{name}]"
-        names = ", ".join(self._names())
-        if self.kind is bool or getattr(self.info, "count", False):
-            return names
-        return f"{names} {self.info.metavar or self._value()}"
+        # typer takes the first of them for a default at first
+        given = [self.info.default, *(self.info.param_decls or ())]
+        names = ", ".join(name.replace("/", ", ") for name in given if isinstance(name, str))
+        return f"{names} {self.info.metavar}" if self.info.metavar else names
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> str:
         """The variables that stand for it, and its default."""
-        variables = self.info.envvar or []
-        notes = [f"`{name}`" for name in ([variables] if isinstance(variables, str) else variables)]
-        if self.default is not Signature.empty and self.default not in (None, False, 0):
-            notes.append(f"default `{self.default}`")
-        return notes
+        return notes(self.info.envvar, None if self.default is Signature.empty else self.default)
 
     @property
     def is_shared(self) -> bool:
         """Whether it is told once for all commands."""
         return self.is_option and self.name in _SHARED
-
-    def _names(self) -> list[str]:
-        # typer takes the first of them for a default at first
-        given = [self.info.default, *(self.info.param_decls or ())]
-        if names := [name for name in given if isinstance(name, str)]:
-            return names
-        name = self.name.replace("_", "-")
-        return [f"--{name}", f"--no-{name}"] if self.kind is bool else [f"--{name}"]
-
-    def _value(self) -> str:
-        kinds = [kind for kind in get_args(self.kind) or (self.kind,) if kind is not NoneType]
-        kind = next((inner for inner in get_args(kinds[0])), kinds[0])
-        return "/".join(kind) if issubclass(kind, Enum) else _VALUES.get(kind, "VALUE")
 
 
 def commands(
@@ -147,8 +129,7 @@ def _section(names: tuple[str, ...], function: Callable[..., Any]) -> str:
 
 
 def _row(parameter: Parameter) -> str:
-    noted = f" ({', '.join(parameter.notes)})" if parameter.notes else ""
-    return f"| `{parameter.switch}` | {_escaped(parameter.info.help)}{noted} |"
+    return f"| `{parameter.switch}` | {_escaped(parameter.info.help)}{parameter.notes} |"
 
 
 def _escaped(text: str | None) -> str:

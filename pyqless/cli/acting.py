@@ -9,7 +9,7 @@ import typer
 
 from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.many import Deed, carry_out, report
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import say, say_json
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, State, Tag
 from pyqless.cli.store import Opening, Url, changing, looking
@@ -88,7 +88,7 @@ def retry(
     """
     chosen = Selection(queue, None, group, klass, tag, older_than)
     # without any filter nothing is meant, rather than all that has failed
-    selection = chosen._replace(state=State.FAILED) if any(chosen) else chosen
+    selection = chosen if chosen.is_empty else chosen._replace(state=State.FAILED)
     with _store(jids, yes=yes)(url, namespace) as client:
         deed = Deed("retry", "retried", _retry)
         carry_out(client, deed, jids, selection, yes=yes, as_json=as_json)
@@ -105,7 +105,15 @@ def unfail(
     group: Annotated[str, typer.Argument(metavar="GROUP", help="With which they have failed.")],
     *,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="How many jobs at most, the oldest first.")
+        int,
+        typer.Option(
+            "--count",
+            "-n",
+            metavar="NUMBER",
+            min=1,
+            max=MOST,
+            help="How many jobs at most, the oldest first.",
+        ),
     ] = 25,
     url: Url = None,
     namespace: Namespace = "ql",

@@ -40,11 +40,13 @@ from pyqless.errors import InvalidArgument, PrecisionWarning, QlessError
 
 __all__ = ["app", "run"]
 
+#: what typer raises for a wrong command line: click's own, or that of the click which it brings along
+_UsageError: Final[type[Any]] = typer.BadParameter.__mro__[1]
+
 #: how a stream tells that it takes no more
 _UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,  # a traceback is for a fault of ours, and then in full
     epilog="Exit status: 0 done, or yes; 1 not done, or no; 2 wrong usage.",
@@ -105,7 +107,12 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _warnings_in_a_line():
-            sys.exit(app(args=arguments, prog_name="pyqless"))
+            status = app(args=arguments, prog_name="pyqless", standalone_mode=False)
+        sys.exit(status or Status.DONE)
+    except _UsageError as error:
+        told = clean(error.format_message()).removesuffix(".")
+        typer.echo(f"pyqless: {told}{_where_to_look(error)}", err=True)
+        sys.exit(Status.USAGE)
     except (QlessError, RedisError) as error:
         typer.echo(f"pyqless: {clean(error)}", err=True)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
@@ -113,6 +120,10 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
         if error.errno not in _UNWRITABLE:  # nobody meant to let that one out
             raise
         _give_up(error)
+
+
+def _where_to_look(error: Any) -> str:
+    return "" if error.ctx is None else f" (see {error.ctx.command_path} -h)"
 
 
 def _open_closed_streams() -> None:

@@ -15,7 +15,7 @@ from pyqless.cli.store import Url, changing, looking
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Look at settings, and change them.")
+app = typer.Typer(help="Look at settings, and change them.")
 
 _Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The setting's name.")]
 

@@ -8,18 +8,17 @@ from typing import Annotated
 
 import typer
 
-from pyqless.cli.options import server_url, store_url
+from pyqless.cli.options import MOST, server_url, store_url
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    no_args_is_help=True, help="Compare pyqless with a Lua core, or with what one has done."
-)
+app = typer.Typer(help="Compare pyqless with a Lua core, or with what one has done.")
 
 _Storage = Annotated[
     str,
     typer.Option(
         "--storage",
+        metavar="URL",
         help="URL of the store for pyqless. Its database is EMPTIED.",
         callback=store_url,
     ),
@@ -46,20 +45,45 @@ def replay(
 @app.command()
 def compare(
     *,
-    lua: Annotated[Path, typer.Option("--lua", help="The Lua core, a file with the whole script.")],
+    lua: Annotated[
+        Path,
+        typer.Option("--lua", metavar="FILE", help="The Lua core, a file with the whole script."),
+    ],
     redis: Annotated[
         str,
         typer.Option(
             "--redis",
+            metavar="URL",
             help="URL of the server to run it, which allows scripts. Its database is EMPTIED.",
             callback=server_url,
         ),
     ],
     storage: _Storage = "memory://",
-    seeds: Annotated[int, typer.Option(min=1, help="How many sequences of calls to draw.")] = 100,
-    first: Annotated[int, typer.Option(help="The seed of the first sequence.")] = 0,
-    ops: Annotated[int, typer.Option(min=1, help="How many calls a sequence has.")] = 150,
-    most: Annotated[int, typer.Option(min=1, help="Stop after so many differences.")] = 1,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            "--seeds",
+            metavar="NUMBER",
+            min=1,
+            max=MOST,
+            help="How many sequences of calls to draw.",
+        ),
+    ] = 100,
+    first: Annotated[
+        int, typer.Option("--first", metavar="NUMBER", help="The seed of the first sequence.")
+    ] = 0,
+    ops: Annotated[
+        int,
+        typer.Option(
+            "--ops", metavar="NUMBER", min=1, max=MOST, help="How many calls a sequence has."
+        ),
+    ] = 150,
+    most: Annotated[
+        int,
+        typer.Option(
+            "--most", metavar="NUMBER", min=1, max=MOST, help="Stop after so many differences."
+        ),
+    ] = 1,
 ) -> None:
     """
     Send generated calls to a Lua core and to pyqless, and show differences, made as small as can be.

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import AsJson, Namespace, either
 from pyqless.cli.status import Status
 from pyqless.cli.store import UrlArgument, seen
 from pyqless.doctor import Report, Role, Verdict, acl_line, probe
@@ -31,17 +31,26 @@ def doctor(
     url: UrlArgument = None,
     *,
     role: Annotated[
-        Role, typer.Option("--role", help="What the store is to be used for, by the URL's user.")
+        Role,
+        typer.Option(
+            "--role",
+            metavar="ROLE",
+            help=f"What the store is to be used for, by the URL's user: {either(Role)}.",
+        ),
     ] = Role.WORKER,
     acl: Annotated[
         Role | None,
         typer.Option(
-            "--acl", help="Do not look at the store, but print the rights that a role needs."
+            "--acl",
+            metavar="ROLE",
+            help="Do not look at the store, but print the rights that a role needs.",
         ),
     ] = None,
     user: Annotated[
         str | None,
-        typer.Option("--user", help="With --acl: whose rights; pyqless-ROLE unless given."),
+        typer.Option(
+            "--user", metavar="NAME", help="With --acl: whose rights; pyqless-ROLE unless given."
+        ),
     ] = None,
     namespace: Namespace = "ql",
     as_json: AsJson = False,

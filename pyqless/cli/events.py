@@ -41,11 +41,14 @@ def events(
     ] = None,
     *,
     worker: Annotated[
-        str | None, typer.Option("--worker", help="With the source worker: the worker's name.")
+        str | None,
+        typer.Option("--worker", metavar="NAME", help="With the source worker: the worker's name."),
     ] = None,
     count: Annotated[
         int | None,
-        typer.Option("--count", "-n", min=1, max=MOST, help="End after so many events."),
+        typer.Option(
+            "--count", "-n", metavar="NUMBER", min=1, max=MOST, help="End after so many events."
+        ),
     ] = None,
     url: Url = None,
     namespace: Namespace = "ql",

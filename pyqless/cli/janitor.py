@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyqless.cli.options import MOST, AsJson, Namespace
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.parsing import SPANS, spans
 from pyqless.cli.printing import say, say_line
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
@@ -37,9 +38,9 @@ def janitor(
         float | None,
         typer.Option(
             "--every",
-            min=1,
-            max=MOST,
-            help="Seconds from one pass to the next; one pass unless given.",
+            metavar="SPAN",
+            parser=spans(least=1),
+            help=f"From one pass to the next: {SPANS}; one pass unless given.",
         ),
     ] = None,
     url: Url = None,

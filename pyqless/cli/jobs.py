@@ -13,7 +13,6 @@ import typer
 from pyqless.cli.job_texts import document, show_jobs
 from pyqless.cli.known import require_group
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.parsing import span
 from pyqless.cli.printing import clean, day_time, number, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
 from pyqless.cli.store import Url, looking
@@ -23,7 +22,8 @@ from pyqless.worker.reporting import summary_of
 __all__ = ["failed", "job", "jobs"]
 
 _Limit = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many jobs at most.")
+    int,
+    typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=MOST, help="How many jobs at most."),
 ]
 
 
@@ -45,7 +45,6 @@ def jobs(
 
     The exit status is 1 if there is no such queue or group of failures.
     """
-    span(older_than)
     selection = Selection(queue, state, group, klass, tag, older_than)
     with looking(url, namespace) as client:
         found = list(islice(selection.jobs(client), limit))

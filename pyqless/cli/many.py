@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import typer
 
 from pyqless.cli.job_texts import show_jobs
-from pyqless.cli.parsing import span
 from pyqless.cli.printing import clean, say, say_json, stepwise
 from pyqless.cli.selecting import Selection
 from pyqless.cli.status import Status
@@ -52,10 +51,9 @@ def carry_out(
         typer.BadParameter: neither jobs nor filters are given, or both.
         typer.Exit: jobs were kept as they are.
     """
-    if bool(jids) == any(selection):
+    if bool(jids) is not selection.is_empty:
         text = "either name jobs or give filters"
         raise typer.BadParameter(text, param_hint="JID...")
-    span(selection.older_than)
     found = [client.jobs[jid].jid for jid in dict.fromkeys(jids or ())]
     if not jids:
         found = [job.jid for job in selection.jobs(client)]
@@ -89,7 +87,7 @@ def _reason(client: Client, deed: Deed, jid: str, selection: Selection) -> Excep
     """What keeps a job from it; None once it is done."""
     try:
         job = client.jobs[jid]
-        if any(selection) and not selection.fits(job, client.storage.clock()):
+        if not selection.is_empty and not selection.fits(job, client.storage.clock()):
             return RequestError("it has changed meanwhile")
         deed.act(job)
     except JobNotFound:

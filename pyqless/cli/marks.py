@@ -8,14 +8,14 @@ from typing import Annotated, TypeAlias
 import typer
 
 from pyqless.cli.job_texts import document, show_jobs
-from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import say, say_json
 from pyqless.cli.store import Url, changing, looking
 
 __all__ = ["tag_app", "track_app"]
 
-tag_app = typer.Typer(no_args_is_help=True, help="Give tags to jobs, and take them away.")
-track_app = typer.Typer(no_args_is_help=True, help="Choose jobs whose events are published.")
+tag_app = typer.Typer(help="Give tags to jobs, and take them away.")
+track_app = typer.Typer(help="Choose jobs whose events are published.")
 
 _Jid: TypeAlias = Annotated[str, typer.Argument(metavar="JID", help="The job's id.")]
 _Jids: TypeAlias = Annotated[list[str], typer.Argument(metavar="JID...", help="The jobs' ids.")]
@@ -60,7 +60,10 @@ def remove_tags(
 @tag_app.command("top")
 def top_tags(
     *,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many at most.")] = 25,
+    count: Annotated[
+        int,
+        typer.Option("--count", "-n", metavar="NUMBER", min=1, max=MOST, help="How many at most."),
+    ] = 25,
     url: Url = None,
     namespace: Namespace = "ql",
     as_json: AsJson = False,

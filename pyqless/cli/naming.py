@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
+from pyqless.cli.helping import help_of, usage
+from pyqless.cli.status import Status
+from pyqless.client import checks
 from pyqless.errors import InvalidArgument
 
-__all__ = ["Command", "adopt"]
+__all__ = ["Command", "Group", "adopt"]
 
 #: what the library calls an argument, and what commands call it, where the two are not the same
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -28,6 +31,7 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def adopt(app: typer.Typer) -> None:
     """Make all commands of an app, and of those below it, such as are described here."""
+    app.info.cls = Group
     for command in app.registered_commands:
         command.cls = Command
     for group in app.registered_groups:
@@ -35,8 +39,35 @@ def adopt(app: typer.Typer) -> None:
             adopt(group.typer_instance)
 
 
+class Group(TyperGroup):
+    """Commands below a common name."""
+
+    def get_help(self, ctx: Any) -> str:
+        """See ``help_of``."""
+        return help_of(self, ctx)
+
+    def collect_usage_pieces(self, _ctx: Any) -> list[str]:
+        """What is typed behind the name."""
+        return ["COMMAND", "[ARGUMENT...]", "[OPTION...]"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer does; the name alone is answered by the help."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(Status.USAGE)
+        return super().parse_args(ctx, args)
+
+
 class Command(TyperCommand):
     """A command whose errors name argument and value."""
+
+    def get_help(self, ctx: Any) -> str:
+        """See ``help_of``."""
+        return help_of(self, ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What is typed behind the name."""
+        return [*usage(self.get_params(ctx))]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer does; a value that is no good is shown, with the one name that it has come by."""
@@ -65,8 +96,8 @@ def _text(fault: typer.BadParameter) -> str:
     text = fault.message.removeprefix("Value error, ")
     # typer tells the value in the error of its validator alone, and earlier versions in the message
     errors: list[dict[str, Any]] = getattr(fault.__cause__, "errors", list)()
-    values = [repr(error["input"]) for error in errors if repr(error["input"]) not in text]
-    return ": ".join([text, *values[:1]])
+    values = [checks.shown(error["input"]) for error in errors]
+    return ": ".join([text, *(value for value in values[:1] if value not in text)])
 
 
 def _origin(ctx: Any, param: Any) -> str:

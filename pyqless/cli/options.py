@@ -20,6 +20,7 @@ __all__ = [
     "Namespace",
     "OnConflict",
     "Unique",
+    "either",
     "server_url",
     "store_url",
 ]
@@ -29,13 +30,22 @@ MOST: Final = 10**9
 
 URL_HELP: Final = (
     "Of the store: redis://, rediss://, unix://, sqlite:///PATH, fakeredis:// or memory://; with user"
-    " and password as in redis://USER:PASSWORD@HOST:PORT/DATABASE."
+    " and password redis://USER:PASSWORD@HOST."
 )
 
 Namespace: TypeAlias = Annotated[
-    str, typer.Option("--namespace", help="What stands before the first colon of every key.")
+    str,
+    typer.Option(
+        "--namespace", metavar="NAME", help="What stands before the first colon of every key."
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def either(kind: type[StrEnum]) -> str:
+    """The words of which one is to be said, for a help text."""
+    *words, last = kind
+    return f"{', '.join(words)} or {last}"
 
 
 class Conflict(StrEnum):
@@ -49,7 +59,11 @@ class Conflict(StrEnum):
 
 OnConflict: TypeAlias = Annotated[
     Conflict | None,
-    typer.Option("--on-conflict", help="What to do if the jid is taken; replace unless given."),
+    typer.Option(
+        "--on-conflict",
+        metavar="WAY",
+        help=f"What to do if the jid is taken: {either(Conflict)}; replace unless given.",
+    ),
 ]
 Unique: TypeAlias = Annotated[
     bool, typer.Option("--unique", help="Derive the jid from class and data.")

@@ -5,15 +5,33 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import typer
 
-__all__ = ["json_data", "number_or_text", "span"]
+from pyqless.cli.options import MOST
+from pyqless.client import checks
+
+__all__ = ["SPANS", "json_data", "number_or_text", "size", "spans"]
 
 _is_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII).fullmatch
 
+_is_span = re.compile(
+    r"(?P<figures>(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)(?P<unit>[smhdw]?)", re.ASCII
+).fullmatch
+
+_is_size = re.compile(r"0*(\d+)([KMGT]?)", re.ASCII).fullmatch
+
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+_SIZES: Final = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+#: bytes beyond which nobody has memory
+_MOST_MEMORY: Final = 2**50
+
+#: what a span may look like, for a help text
+SPANS: Final = "90 (seconds), 15m, 2h, 7d"
 
 
 def json_data(text: str, hint: str = "DATA") -> Any:
@@ -36,21 +54,36 @@ def number_or_text(text: str) -> float | str:
     return float(text) if "." in text else int(text)
 
 
-def span(text: str | None, hint: str = "--older-than") -> float | None:
+def spans(least: float = 0.0) -> Callable[[Any], float]:
     """
-    Read a span such as ``90``, ``15m``, ``2h``, ``7d``, in seconds.
+    What reads spans such as ``90``, ``15m``, ``2h``, ``7d``, in seconds, for typer's ``parser``.
 
-    Raises:
-        typer.BadParameter: it is none.
+    Args:
+        least: how long they have to be, seconds.
     """
-    if text is None:
-        return None
-    figures, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
-    try:
-        seconds = float(figures) * _UNITS[unit]
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        fault = f"{text!r} is no span such as 90, 15m, 2h or 7d"
-        raise typer.BadParameter(fault, param_hint=hint)
-    return seconds
+
+    def span(text: Any) -> float:
+        if not isinstance(text, str):
+            return float(text)  # a default
+        if (found := _is_span(text)) is None:
+            raise ValueError(f"{checks.shown(text)} is no span such as 90, 15m, 2h or 7d")
+        seconds = float(found["figures"]) * _UNITS[found["unit"] or "s"]
+        if not least <= seconds <= MOST:
+            fault = f"does not lie between {least:g} and {MOST:,} seconds"
+            raise ValueError(f"{checks.shown(text)} {fault}")
+        return seconds
+
+    return span
+
+
+def size(text: str) -> int:
+    """Read an amount of memory such as ``500``, which is in MiB, ``500M`` or ``2G``, in bytes, for typer's ``parser``."""
+    found = _is_size(text)
+    if found is None:
+        raise ValueError(f"{checks.shown(text)} is no size such as 500 (MiB), 500M or 2G")
+    figures, unit = found.groups()
+    # nobody has as much as a number of ten figures says, whatever its unit, and Python reads none of thousands
+    bytes_ = int(figures[:10]) * _SIZES[unit or "M"]
+    if not 0 < bytes_ <= _MOST_MEMORY or len(figures) > 10:
+        raise ValueError(f"{checks.shown(text)} does not lie between 1K and 1024T")
+    return bytes_

@@ -14,15 +14,18 @@ import typer
 from pyqless.cli.bulk import jobs_in, put_all, tell
 from pyqless.cli.job_texts import show_jobs
 from pyqless.cli.known import require_queue
-from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
-from pyqless.cli.parsing import json_data
+from pyqless.cli.options import MOST, AsJson, Namespace, OnConflict, Unique
+from pyqless.cli.parsing import SPANS, json_data, spans
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 
 __all__ = ["peek", "pop", "put"]
 
 _Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
-_Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many jobs at most.")]
+_Count = Annotated[
+    int,
+    typer.Option("--count", "-n", metavar="NUMBER", min=1, max=MOST, help="How many jobs at most."),
+]
 
 
 def put(
@@ -52,29 +55,41 @@ def put(
         Path | None,
         typer.Option(
             "--from-file",
+            metavar="FILE",
             help="Put one job for each line of a file, or of stdin if it is -: an object that may have klass, data, jid,"
             " priority, tags, delay, retries, depends, unique, on_conflict and max_waiting.",
         ),
     ] = None,
     jid: Annotated[
-        str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
+        str | None,
+        typer.Option("--jid", metavar="JID", help="A jid of your own; a random one unless given."),
     ] = None,
     unique: Unique = False,
     on_conflict: OnConflict = None,
     priority: Annotated[
         float | None,
-        typer.Option("--priority", "-p", help="The greater goes first; 0 unless given."),
+        typer.Option(
+            "--priority", "-p", metavar="NUMBER", help="The greater goes first; 0 unless given."
+        ),
     ] = None,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="A tag; may be repeated.")
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be repeated."),
     ] = None,
     delay: Annotated[
-        float | None, typer.Option("--delay", help="Seconds to wait before it may run.")
+        float | None,
+        typer.Option(
+            "--delay",
+            metavar="SPAN",
+            parser=spans(),
+            help=f"How long it is to wait before it may run: {SPANS}.",
+        ),
     ] = None,
     retries: Annotated[
         int | None,
         typer.Option(
             "--retries",
+            metavar="NUMBER",
             help="How often it may be tried again; 5 unless given. An exception in its code fails it at once.",
         ),
     ] = None,
@@ -82,11 +97,15 @@ def put(
         list[str] | None,
         typer.Option(
             "--depends",
+            metavar="JID",
             help="The jid of a job to wait for; may be repeated. One that is not there counts as done.",
         ),
     ] = None,
     max_waiting: Annotated[
-        int | None, typer.Option("--max-waiting", help="Refuse if so many jobs wait already.")
+        int | None,
+        typer.Option(
+            "--max-waiting", metavar="NUMBER", help="Refuse if so many jobs wait already."
+        ),
     ] = None,
     url: Url = None,
     namespace: Namespace = "ql",
@@ -170,11 +189,21 @@ def pop(
     *,
     count: _Count = 1,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0, help="Seconds to wait for a job at most.")
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SPAN",
+            parser=spans(),
+            help=f"How long to wait for a job at most: {SPANS}.",
+        ),
     ] = None,
     worker: Annotated[
         str | None,
-        typer.Option("--worker", help="In whose name the lock is taken; HOST-PID unless given."),
+        typer.Option(
+            "--worker",
+            metavar="NAME",
+            help="In whose name the lock is taken; HOST-PID unless given.",
+        ),
     ] = None,
     url: Url = None,
     namespace: Namespace = "ql",

@@ -18,7 +18,7 @@ from pyqless.client import QueueCounts, Statistics, Times
 
 __all__ = ["COLUMNS", "app", "queues", "row", "stats"]
 
-app = typer.Typer(no_args_is_help=True, help="Pause a queue, forget it, or look at its day.")
+app = typer.Typer(help="Pause a queue, forget it, or look at its day.")
 
 COLUMNS: Final = (
     *("queue", "waiting", "running", "stalled", "scheduled", "depends", "recurring", ""),
@@ -30,7 +30,10 @@ _Queue: TypeAlias = Annotated[
 _Day: TypeAlias = Annotated[
     datetime | None,
     typer.Option(
-        "--day", formats=["%Y-%m-%d"], help="The day (UTC); today unless given.", show_default=False
+        "--day",
+        metavar="YYYY-MM-DD",
+        formats=["%Y-%m-%d"],
+        help="The day (UTC); today unless given.",
     ),
 ]
 
@@ -59,18 +62,18 @@ def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> Non
     A queue that is not known yet is paused, too, and stderr says so.
     """
     with changing(url, namespace) as client:
-        for name in names:
-            client.queues[name].pause()
-            if not is_queue(client, name):
-                typer.echo(f"pyqless: no queue named {name!r} is known yet", err=True)
+        for queue in [client.queues[name] for name in names]:
+            queue.pause()
+            if not is_queue(client, queue.name):
+                typer.echo(f"pyqless: no queue named {queue.name!r} is known yet", err=True)
 
 
 @app.command()
 def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
     """Hand out jobs again."""
     with changing(url, namespace) as client:
-        for name in names:
-            client.queues[name].unpause()
+        for queue in [client.queues[name] for name in names]:
+            queue.unpause()
 
 
 @app.command()
@@ -81,9 +84,9 @@ def forget(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> No
     The exit status is 1 if one is not empty, or not known.
     """
     with changing(url, namespace) as client:
-        for name in names:
-            require_queue(client, name)
-            client.queues[name].forget()
+        for queue in [client.queues[name] for name in names]:
+            require_queue(client, queue.name)
+            queue.forget()
 
 
 @app.command("stats")

@@ -10,27 +10,33 @@ import typer
 from pyqless.cli.job_texts import recurring_document
 from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
-from pyqless.cli.parsing import json_data, span
+from pyqless.cli.parsing import SPANS, json_data, spans
 from pyqless.cli.printing import day_time, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 from pyqless.client import Client, RecurringJob
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Make jobs every so often.")
+app = typer.Typer(help="Make jobs every so often.")
 
 _Jid: TypeAlias = Annotated[str, typer.Argument(metavar="JID", help="The recurring job's id.")]
 _Every: TypeAlias = Annotated[
-    str, typer.Argument(metavar="SPAN", help="From one job to the next: 90 (seconds), 15m, 2h, 7d.")
+    float,
+    typer.Argument(metavar="SPAN", parser=spans(), help=f"From one job to the next: {SPANS}."),
 ]
 _Priority: TypeAlias = Annotated[
-    float | None, typer.Option("--priority", "-p", help="Of each job; the greater goes first.")
+    float | None,
+    typer.Option("--priority", "-p", metavar="NUMBER", help="Of each job; the greater goes first."),
 ]
 _Retries: TypeAlias = Annotated[
-    int | None, typer.Option("--retries", help="How often each job may be tried again.")
+    int | None,
+    typer.Option("--retries", metavar="NUMBER", help="How often each job may be tried again."),
 ]
 _Backlog: TypeAlias = Annotated[
-    int | None, typer.Option("--backlog", help="How many overdue jobs are caught up; 0: all.")
+    int | None,
+    typer.Option(
+        "--backlog", metavar="NUMBER", help="How many overdue jobs are caught up; 0: all."
+    ),
 ]
 
 
@@ -44,16 +50,21 @@ def put(
     data: Annotated[str, typer.Argument(metavar="DATA", help="The jobs' data as JSON.")] = "{}",
     *,
     offset: Annotated[
-        float | None, typer.Option("--offset", min=0, help="Seconds until the first job.")
+        float | None,
+        typer.Option(
+            "--offset", metavar="SPAN", parser=spans(), help=f"Until the first job: {SPANS}."
+        ),
     ] = None,
     jid: Annotated[
-        str | None, typer.Option("--jid", help="A jid of your own; a random one unless given.")
+        str | None,
+        typer.Option("--jid", metavar="JID", help="A jid of your own; a random one unless given."),
     ] = None,
     unique: Unique = False,
     on_conflict: OnConflict = None,
     priority: _Priority = None,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="A tag; may be repeated.")
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be repeated."),
     ] = None,
     retries: _Retries = None,
     backlog: _Backlog = None,
@@ -62,12 +73,11 @@ def put(
     as_json: AsJson = False,
 ) -> None:
     """Make a job every so often, and print the jid; a recurring job that has the jid is replaced unless told otherwise."""
-    seconds = span(every, "SPAN") or 0.0
     with changing(url, namespace) as client:
         done = client.queues[queue].recur(
             klass,
             json_data(data),
-            seconds,
+            every,
             offset=offset,
             jid=jid,
             unique=unique or None,
@@ -150,15 +160,20 @@ def update(
     jid: _Jid,
     *,
     every: Annotated[
-        str | None,
+        float | None,
         typer.Option(
-            "--every", metavar="SPAN", help="From one job to the next: 90 (seconds), 15m."
+            "--every", metavar="SPAN", parser=spans(), help=f"From one job to the next: {SPANS}."
         ),
     ] = None,
-    klass: Annotated[str | None, typer.Option("--class", "-k", help="What is to run.")] = None,
-    data: Annotated[str | None, typer.Option("--data", help="The jobs' data as JSON.")] = None,
+    klass: Annotated[
+        str | None, typer.Option("--class", "-k", metavar="CLASS", help="What is to run.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="The jobs' data as JSON.")
+    ] = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", "-q", help="Where the jobs are made from now on.")
+        str | None,
+        typer.Option("--queue", "-q", metavar="QUEUE", help="Where the jobs are made from now on."),
     ] = None,
     priority: _Priority = None,
     retries: _Retries = None,
@@ -168,12 +183,11 @@ def update(
 ) -> None:
     """Change what is given, for the jobs that will be made."""
     changed: dict[str, Any] = {} if data is None else {"data": json_data(data, "--data")}
-    seconds = span(every, "--every")
     with changing(url, namespace) as client:
         client.recurring[jid].update(
             klass=klass,
             queue=queue,
-            interval=seconds,
+            interval=every,
             priority=priority,
             retries=retries,
             backlog=backlog,

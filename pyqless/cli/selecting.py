@@ -12,7 +12,8 @@ import typer
 
 from pyqless.cli.job_texts import changed_at
 from pyqless.cli.known import require_group, require_queue
-from pyqless.cli.parsing import span
+from pyqless.cli.options import either
+from pyqless.cli.parsing import SPANS, spans
 from pyqless.client import Client, Job
 from pyqless.errors import CorruptedJob
 
@@ -35,26 +36,33 @@ class State(StrEnum):
 
 
 InQueue: TypeAlias = Annotated[
-    str | None, typer.Option("--queue", "-q", help="Only jobs of this queue.")
+    str | None, typer.Option("--queue", "-q", metavar="QUEUE", help="Only jobs of this queue.")
 ]
 InState: TypeAlias = Annotated[
-    State | None, typer.Option("--state", "-s", help="Only jobs in this state.")
+    State | None,
+    typer.Option(
+        "--state", "-s", metavar="STATE", help=f"Only jobs in this state: {either(State)}."
+    ),
 ]
 Group: TypeAlias = Annotated[
-    str | None, typer.Option("--group", "-g", help="Only jobs that have failed with this group.")
+    str | None,
+    typer.Option(
+        "--group", "-g", metavar="GROUP", help="Only jobs that have failed with this group."
+    ),
 ]
 Klass: TypeAlias = Annotated[
-    str | None, typer.Option("--class", "-k", help="Only jobs of this class.")
+    str | None, typer.Option("--class", "-k", metavar="CLASS", help="Only jobs of this class.")
 ]
 Tag: TypeAlias = Annotated[
-    str | None, typer.Option("--tag", "-t", help="Only jobs that bear this tag.")
+    str | None, typer.Option("--tag", "-t", metavar="TAG", help="Only jobs that bear this tag.")
 ]
 Age: TypeAlias = Annotated[
-    str | None,
+    float | None,
     typer.Option(
         "--older-than",
         metavar="SPAN",
-        help="Only jobs to which nothing has happened for so long: 90 (seconds), 15m, 2h, 7d.",
+        parser=spans(),
+        help=f"Only jobs to which nothing has happened for so long: {SPANS}.",
     ),
 ]
 
@@ -67,7 +75,12 @@ class Selection(NamedTuple):
     group: str | None = None
     klass: str | None = None
     tag: str | None = None
-    older_than: str | None = None
+    older_than: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no filter is given."""
+        return self == Selection()
 
     def jobs(self, client: Client) -> Iterator[Job]:
         """Go through them, by the shortest list that has them all."""
@@ -88,7 +101,7 @@ class Selection(NamedTuple):
 
     def fits(self, job: Job, now: float) -> bool:
         """Whether a job is among them."""
-        least = span(self.older_than)
+        least = self.older_than
         try:
             return (
                 self.queue in (None, job.queue_name)
@@ -100,7 +113,7 @@ class Selection(NamedTuple):
             )
         except CorruptedJob:
             # of a damaged job nobody can say whether it fits; it is met where all are asked for
-            return self == Selection()
+            return self.is_empty
 
     def _candidates(self, client: Client) -> Iterator[Job]:
         jobs = client.jobs

@@ -35,6 +35,7 @@ Url: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--url",
+        metavar="URL",
         envvar=[*VARIABLES],
         help=DEFAULT_HELP,
         callback=store_url,

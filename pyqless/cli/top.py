@@ -18,7 +18,8 @@ from rich.live import Live
 from rich.text import Text
 
 from pyqless.cli import queues, workers
-from pyqless.cli.options import MOST, AsJson, Namespace
+from pyqless.cli.options import AsJson, Namespace
+from pyqless.cli.parsing import SPANS, spans
 from pyqless.cli.printing import clean, day_time, say, say_json, show, table
 from pyqless.cli.store import Url, looking
 from pyqless.client import Client, QueueCounts
@@ -56,7 +57,13 @@ def top(
     *,
     interval: Annotated[
         float,
-        typer.Option("--interval", "-i", min=0.1, max=MOST, help="Seconds between two looks."),
+        typer.Option(
+            "--interval",
+            "-i",
+            metavar="SPAN",
+            parser=spans(least=0.1),
+            help=f"Between two looks: {SPANS}.",
+        ),
     ] = 2.0,
     url: Url = None,
     namespace: Namespace = "ql",

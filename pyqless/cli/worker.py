@@ -18,7 +18,8 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from pyqless.cli.options import MOST, Namespace
+from pyqless.cli.options import MOST, Namespace, either
+from pyqless.cli.parsing import SPANS, size, spans
 from pyqless.cli.store import Url, chosen
 from pyqless.client import AsyncClient, Client
 from pyqless.errors import InvalidArgument
@@ -75,6 +76,7 @@ def worker(
         typer.Option(
             "--module",
             "-m",
+            metavar="MODULE",
             help="What jobs may name: a module, or a package and all in it as in jobs.*; may be repeated.",
         ),
     ] = None,
@@ -87,45 +89,88 @@ def worker(
         ),
     ] = None,
     path: Annotated[
-        list[Path] | None, typer.Option("--path", help="Where modules are looked for, too.")
+        list[Path] | None,
+        typer.Option(
+            "--path",
+            metavar="DIRECTORY",
+            help="Where modules are looked for, too; may be repeated.",
+        ),
     ] = None,
     kind: Annotated[
         Kind | None,
         typer.Option(
-            "--kind", help="How jobs are run; forking, or with RUN_AS_SINGLE_PROCESS serial."
+            "--kind",
+            metavar="KIND",
+            help=f"How jobs are run: {either(Kind)}; forking unless given, or with the variable"
+            " RUN_AS_SINGLE_PROCESS serial.",
         ),
     ] = None,
     count: Annotated[
         int | None,
-        typer.Option("--count", "-c", min=1, help="How many jobs run at once, but for serial."),
+        typer.Option(
+            "--count",
+            "-c",
+            metavar="NUMBER",
+            min=1,
+            help="How many jobs run at once, but for serial; one for each core with forking, 10 with threads, and 100"
+            " with asyncio unless given.",
+        ),
     ] = None,
     order: Annotated[
-        Order, typer.Option("--reserver", envvar="JOB_RESERVER", help="The order of the queues.")
+        Order,
+        typer.Option(
+            "--reserver",
+            metavar="ORDER",
+            envvar="JOB_RESERVER",
+            help=f"The order of the queues: {either(Order)}.",
+        ),
     ] = Order.ORDERED,
     interval: Annotated[
         float,
         typer.Option(
             "--interval",
+            metavar="SPAN",
             envvar="INTERVAL",
-            min=0.05,
-            max=MOST,
-            help="Seconds between looks at empty queues.",
+            parser=spans(least=0.05),
+            help=f"Between looks at empty queues: {SPANS}.",
         ),
     ] = 5.0,
     grace: Annotated[
         float,
-        typer.Option("--grace", min=0, max=MOST, help="Seconds that jobs are given at the end."),
+        typer.Option(
+            "--grace",
+            metavar="SPAN",
+            parser=spans(),
+            help=f"What jobs are given at the end: {SPANS}.",
+        ),
     ] = 10.0,
     limit: Annotated[
-        float | None, typer.Option("--time-limit", max=MOST, help="Seconds that a job may run.")
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SPAN",
+            parser=spans(),
+            help=f"How long a job may run: {SPANS}.",
+        ),
     ] = None,
     max_jobs: Annotated[
         int | None,
-        typer.Option("--max-jobs", min=1, help="Jobs after which a process is replaced."),
+        typer.Option(
+            "--max-jobs",
+            metavar="NUMBER",
+            min=1,
+            max=MOST,
+            help="Jobs after which a process is replaced.",
+        ),
     ] = None,
     max_memory: Annotated[
         int | None,
-        typer.Option("--max-memory", min=1, help="MiB beyond which a process is replaced."),
+        typer.Option(
+            "--max-memory",
+            metavar="SIZE",
+            parser=size,
+            help="Memory beyond which a process is replaced: 500 (MiB), 500M, 2G.",
+        ),
     ] = None,
     fork_per_job: Annotated[
         bool, typer.Option("--fork-per-job", help="A fresh process for each job.")
@@ -134,10 +179,12 @@ def worker(
         bool, typer.Option("--spawn", help="Start processes anew, where a fork is unsafe.")
     ] = False,
     sandbox: Annotated[
-        Path | None, typer.Option("--sandbox", help="What directories for jobs lie in.")
+        Path | None,
+        typer.Option("--sandbox", metavar="DIRECTORY", help="What directories for jobs lie in."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the worker; HOST-PID-RANDOM unless given.")
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Of the worker; HOST-PID-RANDOM unless given."),
     ] = None,
     resume: Annotated[
         bool,
@@ -150,7 +197,11 @@ def worker(
         bool, typer.Option("--keep-results", help="Enter what jobs return into their histories.")
     ] = False,
     listen: Annotated[
-        bool, typer.Option(help="Hear of work by message, where the store has any.")
+        bool,
+        typer.Option(
+            "--listen/--no-listen",
+            help="Hear of work by message where the store has any, as is done unless told otherwise.",
+        ),
     ] = True,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")
@@ -180,7 +231,7 @@ def worker(
         reserver=RESERVERS[order.value](),
         interval=interval,
         grace=grace,
-        limits=Limits(jobs=max_jobs, memory=max_memory and max_memory * 2**20),
+        limits=Limits(jobs=max_jobs, memory=max_memory),
         sandbox=sandbox,
         resume=resume,
         listen=listen,

@@ -16,23 +16,34 @@ from tests.unit.cli.conftest import Cli
         ("put q k --retries 1.5", ("--retries", "'1.5'")),
         ("jobs -n 100000000000000000000", ("--limit", "100000000000000000000")),
         ("jobs -n 0", ("--limit", "0")),
-        ("janitor --every inf", ("--every", "inf")),
-        ("top -i 1e300", ("--interval", "1e")),
-        ("worker q --interval soon", ("--interval", "'soon'")),
         ("stats --day 5", ("--day", "'5'")),
         ("jobs --state nowhere", ("--state", "'nowhere'")),
         # spans
+        ("janitor --every inf", ("--every", "'inf'")),
+        ("janitor --every 0", ("--every", "'0'")),
+        ("top -i 1e300", ("--interval", "'1e300'")),
+        ("worker q --interval soon", ("--interval", "'soon'")),
         ("jobs --older-than 5x", ("--older-than", "'5x'")),
         ("cancel --older-than 5x", ("--older-than", "'5x'")),
         ("recur put q k 5x", ("SPAN", "'5x'")),
         ("recur update j --every 5x", ("--every", "'5x'")),
+        ("recur put q k 5 --offset -1", ("--offset", "'-1'")),
+        ("put q k --delay inf", ("--delay", "'inf'")),
+        ("put q k --delay 1e10", ("--delay", "'1e10'")),
+        ("pop q --timeout nan", ("--timeout", "'nan'")),
+        ("worker q --grace 5x", ("--grace", "'5x'")),
+        ("worker q --time-limit ''", ("--time-limit", "''")),
+        # sizes
+        ("worker q --max-memory 5X", ("--max-memory", "'5X'")),
+        ("worker q --max-memory 0", ("--max-memory", "'0'")),
+        ("worker q --max-memory 9999999T", ("--max-memory", "'9999999T'")),
+        (f"worker q --max-memory {'9' * 5000}", ("--max-memory", "'999")),
         # what the library refuses
         ("pop ''", ("QUEUE must", "''")),
         ("queue pause a ''", ("QUEUE must", "''")),
         ("move '' -q q", ("QUEUE must", "''")),
         ("move q -q ''", ("--queue must", "''")),
         ("put q ''", ("CLASS must", "''")),
-        ("put q k --delay inf", ("--delay must", "inf")),
         ("recur put q k 0", ("SPAN must", "0.0")),
         ("retry ''", ("JID must", "''")),
         ("pop q --worker ''", ("--worker must", "''")),
@@ -48,7 +59,7 @@ from tests.unit.cli.conftest import Cli
 )
 def test_argument_and_value_are_named(cli: Cli, line: str, names: tuple[str, ...]) -> None:
     status, out, err = cli(line)
-    assert (status, out) == (2, "")
+    assert (status, out, err.count("\n")) == (2, "", 1)
     for name in names:
         assert name in err
     for noise in ("Value error", "env var", "secret", "Traceback"):
@@ -66,3 +77,19 @@ def test_a_variable_at_fault_is_named(
     assert f"Invalid value for {variable}: " in err
     assert "--url" not in err
     assert "'foo://'" in err
+
+
+@pytest.mark.parametrize("line", ["bogus", "jobs --bogus", "pop", "pop q r", "config bogus"])
+def test_where_to_look_is_told(cli: Cli, line: str) -> None:
+    status, out, err = cli(line)
+    assert (status, out) == (2, "")
+    assert err.startswith("pyqless: ")
+    assert err.endswith(" -h)\n")
+    assert err.count("\n") == 1
+
+
+def test_what_was_typed_steers_no_terminal(cli: Cli) -> None:
+    _, _, err = cli("'a\x1b[2J\nb'")
+    assert "No such command" in err
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
