@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+import redis
 
 from pyqless.core.commands import call
 from pyqless.core.keys import Keys
@@ -27,6 +28,7 @@ from pyqless.core.putting import JobSpec, put_new
 from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.redis import Policy, RedisStorage
+from pyqless.storage.redis.fence import FENCE_LIFE
 from tests.blocking import BlockingStorage
 from tests.proxy import Action, Direction, Fault, Proxy, proxied
 from tests.servers import Server
@@ -348,6 +350,37 @@ def test_the_first_commit_of_a_connection(
         gate.calm()
         gate.release()
         assert events(storage.dump(), "put") == 1
+
+
+def lost_to_a_flush(client: redis.Redis) -> None:
+    client.flushall()
+
+
+def lost_to_an_eviction(client: redis.Redis) -> None:
+    client.delete(*client.keys("ql:py:fence:*"))
+
+
+@pytest.mark.parametrize("lose", [lost_to_a_flush, lost_to_an_eviction])
+@pytest.mark.parametrize(
+    "before",
+    [(PUT,), (PUT, "pop 1 q w 1"), (PUT, "pop 1 empty w 1"), ("pop 1 empty w 1",)],
+    ids=["a commit", "reading ahead", "guards", "guards alone"],
+)
+def test_a_fence_that_was_lost_expires_when_a_commit_has_brought_it_back(
+    one_redis_url: str,
+    storage_class: Open,
+    before: tuple[str, ...],
+    lose: Callable[[redis.Redis], None],
+) -> None:
+    """Also where that was the connection's last."""
+    with storage_class(one_redis_url) as storage, redis.Redis.from_url(one_redis_url) as client:
+        for words in before:
+            run(storage, words)
+        lose(client)
+        run(storage, "put 2 me q L klass {} 0")
+        (fence,) = client.keys("ql:py:fence:*")
+        assert 0 < client.ttl(fence) <= FENCE_LIFE
+        assert events(storage.dump(), "put", "L") == 1
 
 
 def at_commit(

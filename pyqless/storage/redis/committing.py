@@ -85,12 +85,14 @@ def _execute(lane: Lane, writes: list[Command], ahead: Ahead | None) -> Steps[Ou
         # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
         opening = (("WATCH", lane.fence.key, *guards), *ahead.reads, ("MULTI",))
     outcome = yield from execute(lane, (*writes, *numbered), behind=(*back, *opening))
+    is_kept = True
     if outcome.kind is Kind.COMMITTED:
         lane.has_written = True
-        if len(numbered) > 1:
-            lane.fence.put_off()
+        is_kept = lane.fence.note(outcome.replies[len(writes) :])
     if ahead is not None and opening and lane.state is State.IDLE:
         yield from _note_opening(lane, ahead, guards, outcome.after[len(back) :], began)
+    if not is_kept:
+        yield from _keep_fence(lane)
     return outcome
 
 
@@ -104,6 +106,16 @@ def _note_opening(
     foresight = Foresight(ahead, guards, list(replies[1:-1])) if ahead.reads else None
     opened = lane.open_ahead(foresight)
     lane.turns.nearest = min(lane.turns.nearest, opened - began)
+
+
+def _keep_fence(lane: Lane) -> Steps[None]:
+    """See to it at once that the fence expires, for this may have been the last commit here."""
+    try:
+        (reply,) = yield from lane.ask(lane.fence.expire())
+    except (LinkLost, StorageError):
+        return  # the next transaction makes it anew
+    if reply == 1:
+        lane.fence.put_off()
 
 
 def give_way(lane: Lane) -> Steps[None]:

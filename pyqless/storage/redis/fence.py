@@ -26,6 +26,9 @@ FENCE_LIFE: Final = 86400
 #: seconds after which the next transaction puts off its fence's expiry
 _EXTEND_AFTER: Final = 3600.0
 
+#: what HSET is answered of number and birth where there was neither
+_BOTH_NEW: Final = 2
+
 
 class Fence:
     """
@@ -58,7 +61,7 @@ class Fence:
         if self._monotonic() < self._extend_at:
             return ()
         self._births += 1
-        return ("HSET", self.key, "birth", str(self._births)), self._expire()
+        return ("HSET", self.key, "birth", str(self._births)), self.expire()
 
     def number(self, now: float) -> tuple[Command, ...]:
         """
@@ -68,10 +71,26 @@ class Fence:
             now: on the monotonic clock.
         """
         self._sent += 1
-        numbered = ("HSET", self.key, "seq", str(self._sent))
-        return (numbered,) if now < self._extend_at else (numbered, self._expire())
+        # its birth is there unless it was lost: so what HSET is answered tells
+        numbered = ("HSET", self.key, "seq", str(self._sent), "birth", str(self._births))
+        return (numbered,) if now < self._extend_at else (numbered, self.expire())
 
-    def _expire(self) -> Command:
+    def note(self, replies: Sequence[Any]) -> bool:
+        """
+        Note what the commands that number a transaction were answered.
+
+        Returns:
+            bool: whether the fence will expire: not if it was lost, and is there again.
+        """
+        if len(replies) > 1:
+            self.put_off()
+        elif replies[0] == _BOTH_NEW:
+            self.begin_anew()
+            return False
+        return True
+
+    def expire(self) -> Command:
+        """The command that puts off its expiry."""
         return ("EXPIRE", self.key, FENCE_LIFE)
 
     def put_off(self) -> None:
@@ -79,7 +98,7 @@ class Fence:
         self._extend_at = self._monotonic() + _EXTEND_AFTER
 
     def begin_anew(self) -> None:
-        """Begin with another connection, which makes the fence first of all."""
+        """Have the next transaction make it first of all, as on another connection."""
         self._extend_at = -math.inf
 
     # -- asking -----------------------------------------------------------------------------
@@ -94,7 +113,7 @@ class Fence:
             ("HINCRBY", self.key, "epoch", 1),
             ("HGET", self.key, "seq"),
             ("HGET", self.key, "birth"),
-            self._expire(),
+            self.expire(),
         )
 
     def tell(self, replies: Sequence[Any]) -> bool | ServerError:

@@ -219,8 +219,17 @@ class Server:
         if name == "RENAME":
             self.keyspace.replace(write[2], self.keyspace.data[key])
             write = ("DEL", key)
+        if name == "HSET":
+            return self._set_fields(write)
         self._change(write)
         return _REPLIES[name](self.keyspace, write) if name in _REPLIES else 1
+
+    def _set_fields(self, write: Command) -> int:
+        """Write fields of a hash; tells how many of them are new."""
+        length = ("HLEN", write[1])
+        before: int = self.keyspace.read(length)
+        self._change(write)
+        return int(self.keyspace.read(length)) - before
 
     def _change(self, write: Command) -> None:
         key, versions = write[1], self.keyspace.versions

@@ -113,10 +113,19 @@ class Server:
                 return self._take(*command[:2])
             if command[0] in READS:
                 return on_the_wire(self.keyspace.read(command))
-            self.keyspace.write(tuple(map(str, command)))
+            return self._write(tuple(map(str, command)))
         except TypeError:
             return ServerError("WRONGTYPE of a key")
-        return 1
+
+    def _write(self, command: Command) -> int:
+        """Write; of HSET it is told how many fields are new."""
+        if command[0] != "HSET":
+            self.keyspace.write(command)
+            return 1
+        before: int = self.keyspace.read(("HLEN", command[1]))
+        self.keyspace.write(command)
+        after: int = self.keyspace.read(("HLEN", command[1]))
+        return after - before
 
     def _take(self, name: str, key: str) -> Any:
         """The head of a list; nobody waits here."""

@@ -516,6 +516,51 @@ def test_a_fence_that_was_not_made_is_made_with_the_next_connection(bench: Bench
     assert expiries_of(bench) == [("EXPIRE", bench.lane.fence.key, FENCE_LIFE)]
 
 
+def losing_its_fence(bench: Bench, transition: Factory[Any] = count) -> list[list[str]]:
+    """Commit, lose the fence, commit again; returns what was sent for that, and for one more commit."""
+    bench.run(transition)
+    bench.server.keyspace.write(("DEL", bench.lane.fence.key))
+    bench.server.packets.clear()
+    bench.run(transition)
+    bench.run(count)
+    return bench.sent()
+
+
+def test_a_fence_that_comes_back_with_a_commit_is_made_to_expire_at_once(bench: Bench) -> None:
+    reading, committing = ["WATCH", "HGET", "MULTI"], ["HSET", "HSET", "EXEC"]
+    sent = losing_its_fence(bench)
+    assert sent == [reading, committing, ["EXPIRE"], reading, committing]
+
+
+def test_so_it_is_where_the_next_commit_is_open(bench: Bench) -> None:
+    def reading_ahead(tx: Transaction) -> Transition[int]:
+        tx.ahead = Ahead("topic")
+        return (yield from count(tx))
+
+    *_, expiring, _, _ = losing_its_fence(bench, reading_ahead)
+    assert expiring == ["DISCARD", "EXPIRE"]
+
+
+def test_what_comes_of_that_is_no_part_of_the_commit(bench: Bench) -> None:
+    """The next transaction makes the fence anew."""
+    bench.run(count)
+    bench.server.keyspace.write(("DEL", bench.lane.fence.key))
+    bench.server.meddle = once("EXPIRE", lose)
+    assert bench.run(count) == 2
+    assert bench.run(count) == 3
+    assert expiries_of(bench) == [("EXPIRE", bench.lane.fence.key, FENCE_LIFE)] * 3
+
+
+def test_a_fence_that_may_not_expire_is_tried_again(bench: Bench) -> None:
+    bench.run(count)
+    bench.server.keyspace.write(("DEL", bench.lane.fence.key))
+    bench.server.forbidden = {"EXPIRE"}
+    assert bench.run(count) == 2
+    bench.server.forbidden = set()
+    assert bench.run(count) == 3
+    assert len(expiries_of(bench)) == 3
+
+
 def test_views_make_no_fence(bench: Bench) -> None:
     bench.run(view(("HLEN", "a"), ("HLEN", "b")))
     assert bench.server.keyspace.dump() == {}

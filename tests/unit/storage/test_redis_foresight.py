@@ -7,7 +7,6 @@ Each call that has something read ahead is compared with the same call on a conn
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -32,7 +31,7 @@ from pyqless.storage.base import Hints
 from pyqless.storage.redis.foresight import Foresight, Trust
 from pyqless.storage.redis.lane import State
 from pyqless.storage.redis.protocol import ServerError
-from pyqless.storage.redis.steps import LinkLost
+from pyqless.storage.redis.steps import Exchange, LinkLost
 from tests.unit.storage.simulated import Bench, Packet, faithful
 
 #: A has J, whose lock it may renew, or which it may complete; K and L wait
@@ -83,7 +82,9 @@ def cold(bench: Bench) -> Bench:
     """The same store, for one that has read nothing ahead, and whose fence is kept."""
     fresh = Bench()
     fresh.server.keyspace.load(bench.server.keyspace.dump())
-    fresh.lane.fence._extend_at = math.inf
+    fresh.server.perform(Exchange(fresh.lane.fence.birth()))
+    fresh.lane.fence.put_off()
+    fresh.server.packets.clear()
     return fresh
 
 
