@@ -43,15 +43,18 @@ class AsyncEvents:
     async def _next(self, timeout: float | None) -> Message | None:
         if self._closed:
             return None
-        if self._messages is None and self._has_listened:
+        has_listened = self._has_listened
+        if self._messages is None:
             await self._listen()
-            return GAP
-        return await (self._messages or await self._listen()).get(timeout)
+            if has_listened and not self._closed:
+                return GAP
+        return None if self._messages is None else await self._messages.get(timeout)
 
-    async def _listen(self) -> AsyncSubscription:
+    async def _listen(self) -> None:
         self._messages = await self._storage.subscribe(*self._channels)
         self._has_listened = True
-        return self._messages
+        if self._closed:  # meanwhile, by another task
+            await self._let_go()
 
     async def _let_go(self) -> None:
         messages, self._messages = self._messages, None

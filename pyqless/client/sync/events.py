@@ -58,10 +58,14 @@ class Events:
     def _next(self, timeout: float | None) -> Message | None:
         if self._closed:
             return None
-        if self._messages is None:
-            self._messages = self._storage.subscribe(*self._channels)
-            return GAP
-        return self._messages.get(timeout)
+        messages = self._messages
+        if messages is not None:
+            return messages.get(timeout)
+        self._messages = self._storage.subscribe(*self._channels)
+        if self._closed:  # meanwhile, by another thread
+            self._let_go()
+            return None
+        return GAP
 
     def _let_go(self) -> None:
         messages, self._messages = self._messages, None

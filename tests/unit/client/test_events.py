@@ -12,7 +12,8 @@ import pyqless
 from pyqless import Client, Event, Queue
 from pyqless.client.events import event_of
 from pyqless.core.keys import Keys
-from pyqless.storage import Message
+from pyqless.errors import StoreUnavailable
+from pyqless.storage import AsyncSubscription, Message, Subscription
 
 
 def taken(events: Any) -> list[Event]:
@@ -183,3 +184,55 @@ async def test_closing_what_never_listened_is_no_error(async_client: pyqless.Asy
     await events.close()
     await async_client.close()
     assert events._messages is None
+
+
+async def test_closing_while_it_begins_to_listen_ends_the_wait(
+    async_client: pyqless.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = async_client.events("log")
+    storage = async_client.storage
+    closed: list[object] = []
+
+    async def subscribe(*channels: str) -> AsyncSubscription:
+        messages = await type(storage).subscribe(storage, *channels)
+        close = messages.close
+
+        async def noted() -> None:
+            closed.append(messages)
+            await close()
+
+        monkeypatch.setattr(messages, "close", noted)
+        await events.close()
+        return messages
+
+    monkeypatch.setattr(storage, "subscribe", subscribe)
+    assert await events.get() is None
+    assert len(closed) == 1
+    await async_client.close()
+
+
+def test_closing_while_it_listens_anew_ends_the_wait(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = client.events("log")
+    storage, closed = client.storage, []
+
+    def broken(timeout: float | None = None) -> None:
+        raise StoreUnavailable("the subscription is broken")
+
+    def subscribe(*channels: str) -> Subscription:
+        messages = type(storage).subscribe(storage, *channels)
+        close = messages.close
+
+        def noted() -> None:
+            closed.append(messages)
+            close()
+
+        monkeypatch.setattr(messages, "close", noted)
+        events.close()
+        return messages
+
+    monkeypatch.setattr(events._messages, "get", broken)
+    monkeypatch.setattr(storage, "subscribe", subscribe)
+    assert events.get() is None
+    assert len(closed) == 1
