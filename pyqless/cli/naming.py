@@ -24,6 +24,9 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "jid": ("jids",),
     "interval": ("every",),
     "seconds": ("limit",),
+    "processes": ("count",),
+    "threads": ("count",),
+    "concurrency": ("count",),
     "jobs": ("max_jobs",),
     "memory": ("max_memory",),
 }

@@ -112,8 +112,8 @@ def worker(
             "-c",
             metavar="NUMBER",
             min=1,
-            help="How many jobs run at once, but for serial; one for each core with forking, 10 with threads, and 100"
-            " with asyncio unless given.",
+            help="How many jobs run at once, but for serial: 1,000 at most, with asyncio 10,000; one for each core with"
+            " forking, 10 with threads, and 100 with asyncio unless given.",
         ),
     ] = None,
     order: Annotated[

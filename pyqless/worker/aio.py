@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 from pyqless.client import AsyncClient, AsyncJob
 from pyqless.core import releasing
-from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.fetching import AsyncFetcher, Lookout
@@ -22,7 +21,7 @@ from pyqless.worker.leftovers import resume_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
-from pyqless.worker.settings import ExitCode, Settings
+from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.titles import set_title
@@ -50,18 +49,19 @@ class AsyncWorker:
     Args:
         client: whose worker name the jobs are popped under.
         settings: what it works on, and how.
-        concurrency: how many jobs run at once.
+        concurrency: how many jobs run at once, 10,000 at most.
 
     Attributes:
         control: takes orders, from any thread.
+
+    Raises:
+        InvalidArgument: there are too many jobs at once, or none.
     """
 
     kind: ClassVar[str] = "asyncio"
 
     def __init__(self, client: AsyncClient, settings: Settings, concurrency: int = 100) -> None:
-        if concurrency < 1:
-            text = f"concurrency must be 1 or more, not {concurrency!r}"
-            raise InvalidArgument(text, argument="concurrency", value=concurrency)
+        at_once("concurrency", concurrency, MOST_TASKS)
         self.client = client
         self.settings = settings
         self.control = Control(settings.grace)

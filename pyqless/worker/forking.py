@@ -26,7 +26,7 @@ from pyqless.worker.estates import Estates
 from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
 from pyqless.worker.records import Teller, quietly
-from pyqless.worker.settings import ExitCode, Limits, Settings
+from pyqless.worker.settings import MOST_THREADS, ExitCode, Limits, Settings, at_once
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.titles import set_title
 from pyqless.worker.waiting import SLICE, Backoff
@@ -67,7 +67,7 @@ class ForkingWorker:
             argument; called in the parent and in each child.
         settings: what to work on, and how; its limits are those of each child.
         name: the parent's; a child is called ``NAME/SLOT.BIRTH``.
-        processes: how many children; as many as this machine has cores unless given.
+        processes: how many children, 1,000 at most; as many as this machine has cores unless given.
         start_method: ``fork``, or ``spawn`` where a fork is unsafe: the children are then started anew, and ``connect``
             and ``settings`` have to be such as can be pickled. ``fork`` on Linux, ``spawn`` elsewhere, unless given.
         fork_per_job: a fresh child for each job.
@@ -96,9 +96,7 @@ class ForkingWorker:
         before: Callable[[], None] | None = None,
     ) -> None:
         count = (os.cpu_count() or 1) if processes is None else processes
-        if count < 1:
-            text = f"processes must be 1 or more, not {processes!r}"
-            raise InvalidArgument(text, argument="processes", value=processes)
+        at_once("processes", count, MOST_THREADS)
         self.name = name
         self.client = connect(name)
         _require_shared(self.client)

@@ -9,14 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
+from typing import Final
 
 from pyqless.client import checks
 from pyqless.worker.reservers import Reserver
 from pyqless.worker.running import Runner
 
-__all__ = ["ExitCode", "Limits", "Settings"]
+__all__ = ["MOST_TASKS", "MOST_THREADS", "ExitCode", "Limits", "Settings", "at_once"]
 
 logger = logging.getLogger("pyqless.worker")
+
+
+#: jobs that one worker runs at once at most, where each has a thread or a process; beyond that, more workers do more
+MOST_THREADS: Final = 1_000
+
+#: and where each is a coroutine
+MOST_TASKS: Final = 10_000
 
 
 class ExitCode(IntEnum):
@@ -118,6 +126,18 @@ class Settings:
         except Exception:
             logger.exception("the code of jobs cannot be loaded anew, and stays as it was")
             return self
+
+
+def at_once(argument: str, value: int, most: int) -> int:
+    """
+    How many jobs are to run at once.
+
+    Raises:
+        InvalidArgument: it is no whole number between 1 and ``most``.
+    """
+    if isinstance(value, int) and not 1 <= value <= most:
+        checks.refuse(argument, value, f"must lie between 1 and {most}")
+    return checks.whole(argument, value, least=1)
 
 
 def resident_memory() -> int:

@@ -12,9 +12,9 @@ from typing import ClassVar, Final
 
 from pyqless.client import Client, Job
 from pyqless.core import releasing
-from pyqless.errors import InvalidArgument, QlessError
+from pyqless.errors import QlessError
 from pyqless.worker.base import BlockingWorker
-from pyqless.worker.settings import ExitCode, Settings
+from pyqless.worker.settings import MOST_THREADS, ExitCode, Settings, at_once
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.waiting import SLICE
 
@@ -34,15 +34,16 @@ class ThreadWorker(BlockingWorker):
     refused. A job that ignores the end of the worker is left to its lock, since it may still be at work.
 
     Args:
-        threads: how many jobs run at once.
+        threads: how many jobs run at once, 1,000 at most.
+
+    Raises:
+        InvalidArgument: there are too many threads, or none.
     """
 
     kind: ClassVar[str] = "threads"
 
     def __init__(self, client: Client, settings: Settings, threads: int = 10) -> None:
-        if threads < 1:
-            text = f"threads must be 1 or more, not {threads!r}"
-            raise InvalidArgument(text, argument="threads", value=threads)
+        at_once("threads", threads, MOST_THREADS)
         super().__init__(client, settings)
         self._work_to_do: SimpleQueue[Job | None] = SimpleQueue()
         self._free = threading.Semaphore(threads)

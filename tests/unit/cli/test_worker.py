@@ -203,3 +203,27 @@ def test_a_runner_that_cannot_be_imported(
 )
 def test_wrong_usage(start: Start, arguments: tuple[str, ...]) -> None:
     assert start(*arguments, status=2) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("forking", 1000), ("threads", 1000), ("asyncio", 10_000)]
+)
+def test_too_many_at_once(
+    start: Start, capsys: pytest.CaptureFixture[str], kind: str, most: int
+) -> None:
+    many = ("-c", "1000000")
+    start("mail", "--kind", kind, "--url", "memory://", *many, *MODULE, status=2)
+    told = f"pyqless: --count must lie between 1 and {most}: 1000000\n"
+    assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.parametrize(("text", "bytes_"), [("120", 120 * 2**20), ("500M", 500 * 2**20)])
+def test_memory_is_told_by_its_size(start: Start, text: str, bytes_: int) -> None:
+    arguments = ("mail", "--kind", "serial", "--url", "memory://", *MODULE)
+    assert start(*arguments, "--max-memory", text).settings.limits.memory == bytes_
+
+
+def test_times_are_spans(start: Start) -> None:
+    arguments = ("mail", "--kind", "serial", "--url", "memory://", *MODULE)
+    worker = start(*arguments, "--grace", "2m", "--time-limit", "1h", INTERVAL="1m")
+    assert (worker.settings.grace, worker.settings.interval) == (120, 60)

@@ -290,17 +290,28 @@ def test_code_that_cannot_be_loaded_anew_stays_as_it_was(
 # -- what makes no sense ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [ThreadWorker, AsyncWorker])
-def test_none_at_once_is_refused(
-    client: Client, async_client: AsyncClient, finder: Finder, kind: Kind
+@pytest.mark.parametrize(("kind", "most"), [(ThreadWorker, 1000), (AsyncWorker, 10_000)])
+def test_so_many_at_once_are_refused(
+    client: Client, async_client: AsyncClient, finder: Finder, kind: Kind, most: int
 ) -> None:
     used = async_client if kind is AsyncWorker else client
-    with pytest.raises(InvalidArgument, match="must be 1 or more, not 0"):
-        kind(used, settings(finder), 0)
+    for many in (0, -1, most + 1, 10**30):
+        with pytest.raises(InvalidArgument, match=f"must lie between 1 and {most}: "):
+            kind(used, settings(finder), many)
+    for other in ("3", 1.5, True):
+        with pytest.raises(InvalidArgument, match="must be a whole number"):
+            kind(used, settings(finder), other)
+    kind(used, settings(finder), most)
+
+
+def test_so_many_children_are_refused(client: Client, finder: Finder) -> None:
+    for many in (0, 1001, 1_000_000):
+        with pytest.raises(
+            InvalidArgument, match=f"processes must lie between 1 and 1000: {many}$"
+        ):
+            ForkingWorker(lambda name: client, settings(finder), name="me", processes=many)
 
 
 def test_children_cannot_share_a_store_in_memory(client: Client, finder: Finder) -> None:
     with pytest.raises(InvalidArgument, match="children cannot share"):
         ForkingWorker(lambda name: client, settings(finder), name="me")
-    with pytest.raises(InvalidArgument, match="processes must be 1 or more"):
-        ForkingWorker(lambda name: client, settings(finder), name="me", processes=0)
