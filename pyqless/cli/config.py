@@ -7,11 +7,14 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from pyqless.cli.known import is_queue, is_setting, near_settings, queue_of_setting
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import number_or_text
 from pyqless.cli.printing import say, say_json, show
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
+from pyqless.client import checks
+from pyqless.errors import RequestError
 
 __all__ = ["app"]
 
@@ -42,6 +45,8 @@ def get(
         say_json(value)
     elif value is not None:
         say(str(value))
+    if value is None and not is_setting(name):
+        typer.echo(f"pyqless: {_unknown(name)}", err=True)
     raise typer.Exit(Status.NOT_DONE if value is None else Status.DONE)
 
 
@@ -50,16 +55,45 @@ def set_(
     name: _Name,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="What it is to be.")],
     *,
+    any_name: Annotated[
+        bool, typer.Option("--any", help="Take a name that nothing in qless heeds, too.")
+    ] = False,
     url: Url = None,
     namespace: Namespace = "ql",
 ) -> None:
-    """Set a setting."""
+    """
+    Set a setting.
+
+    A name that nothing in qless heeds is refused, as it is mistyped more often than not: --any takes it, for programs that
+    keep settings of their own here, as "client.config" does in Python. Settings of a queue are QUEUE-heartbeat,
+    QUEUE-max-concurrency and QUEUE-max-waiting; if the queue is not known yet, stderr says so.
+    """
+    if not any_name:
+        _require_setting(name)
     with changing(url, namespace) as client:
         client.config.set(name, number_or_text(value))
+        queue = None if any_name else queue_of_setting(name)
+        if queue is not None and not is_queue(client, queue):
+            typer.echo(f"pyqless: no queue named {queue!r} is known yet", err=True)
+
+
+def _require_setting(name: str) -> None:
+    checks.name("name", name)
+    if not is_setting(name):
+        fault = (
+            f"{checks.shown(name)} is no setting; {near_settings(name)}; --any sets it all the same"
+        )
+        raise typer.BadParameter(fault, param_hint="NAME")
 
 
 @app.command()
 def unset(name: _Name, *, url: Url = None, namespace: Namespace = "ql") -> None:
-    """Go back to a setting's default."""
+    """Go back to a setting's default. The exit status is 1 if there is no such setting, and none is set."""
     with changing(url, namespace) as client:
+        if not is_setting(name) and name not in client.config:
+            raise RequestError(_unknown(name), argument="name", value=name)
         client.config.unset(name)
+
+
+def _unknown(name: str) -> str:
+    return f"no setting named {checks.shown(name)} is known or set; {near_settings(name)}"

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyqless.client import Client
+from pyqless.client import Client, checks
 from pyqless.core import presence
 from tests.unit.cli.conftest import Cli
 
@@ -88,11 +90,71 @@ def test_settings(cli: Cli, answer: Answer, client: Client) -> None:
 
 
 def test_settings_that_are_none(cli: Cli, answer: Answer) -> None:
-    assert cli("config get nothing") == (1, "", "")
+    status, out, err = cli("config get nothing")
+    assert (status, out) == (1, "")
+    assert err.startswith(
+        "pyqless: no setting named 'nothing' is known or set; there are application"
+    )
+    assert cli("config get max-job-history") == (1, "", "")
     assert answer("config get nothing", status=1) is None
     status, _, err = cli("config set heartbeat soon")
     assert status == 2
     assert err.startswith("pyqless: heartbeat")
+
+
+def names_in_the_reference() -> list[str]:
+    """The settings that the page of keys tells of."""
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "keys.md").read_text("utf-8")
+    rows = re.findall(r"^\|(.+?)\|", page.partition("## Settings")[2], re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+@pytest.mark.parametrize("name", names_in_the_reference())
+def test_every_setting_that_there_is_can_be_set(cli: Cli, client: Client, name: str) -> None:
+    client.queues["my-queue"].put("a.B")
+    name = name.replace("QUEUE", "my-queue")
+    assert cli(f"config set {name} 7") == (0, "", "")
+    assert client.config[name] == 7
+    assert cli(f"config unset {name}") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("heartbaet", "near are heartbeat"),
+        ("max_job_history", "near are max-job-history"),
+        ("my-queue-hartbeat", "near are my-queue-heartbeat"),
+        ("my-queue-max-concurency", "near are my-queue-max-concurrency"),
+        ("my-queue-max-wating", "near are my-queue-max-waiting"),
+        ("-heartbeat", "near are heartbeat"),
+        ("wholly-different", "there are application, heartbeat"),
+        ("-" * 512, "there are application, heartbeat"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused(cli: Cli, client: Client, name: str, near: str) -> None:
+    before = client.config.all()
+    status, out, err = cli(f"config set -- {name} 7")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"NAME: {checks.shown(name)} is no setting; {near}" in err
+    assert "--any sets it all the same" in err
+    assert client.config.all() == before
+    status, out, err = cli(f"config unset -- {name}")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert near in err
+
+
+def test_a_setting_of_ones_own(cli: Cli, client: Client) -> None:
+    assert cli("config set colour red --any") == (0, "", "")
+    assert client.config["colour"] == "red"
+    assert cli("config get colour") == (0, "red\n", "")
+    assert cli("config unset colour") == (0, "", "")
+    assert client.config.get("colour") is None
+
+
+def test_a_setting_of_a_queue_that_nobody_knows(cli: Cli, client: Client) -> None:
+    status, _, err = cli("config set mial-heartbeat 5")
+    assert (status, err) == (0, "pyqless: no queue named 'mial' is known yet\n")
+    assert client.queues["mial"].heartbeat == 5
 
 
 # -- events -----------------------------------------------------------------------------------
