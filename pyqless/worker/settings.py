@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyqless.client import checks
 from pyqless.worker.reservers import Reserver
@@ -128,7 +128,7 @@ class Settings:
             return self
 
 
-def at_once(argument: str, value: int, most: int) -> int:
+def at_once(argument: str, value: Any, most: int) -> int:
     """
     How many jobs are to run at once.
 
