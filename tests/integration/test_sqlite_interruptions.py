@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pyqless import Client
+from pyqless.storage import open_storage
 from pyqless.storage.sqlite.lane import Lane
+from pyqless.storage.sqlite.lanes import Lanes
 from pyqless.storage.sqlite.log import Log
 from pyqless.storage.sqlite.turns import Turns
 
@@ -84,3 +90,61 @@ def test_others_go_on(
         assert put == ["of a thread"]
         waiting = {job.jid for job in client.queues["q"].peek(9)}
         assert {"again", "of another", "of a thread"} <= waiting
+
+
+def log_of(path: Path) -> Path:
+    """SQLite's log, which the last connection removes when it is closed."""
+    return path.with_name(f"{path.name}-wal")
+
+
+@pytest.mark.parametrize(
+    ("name", "interrupt"), [("enter", just_behind), ("leave", instead_of)], ids=["in", "out"]
+)
+def test_who_was_interrupted_on_the_way_is_not_waited_for(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    interrupt: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> None:
+    path = tmp_path / "jobs.db"
+    with Client(f"sqlite:///{path}?timeout=30") as client:
+        client.queues["q"].put("klass")
+        monkeypatch.setattr(Lanes, name, interrupt(getattr(Lanes, name)))
+        for _ in range(2):
+            with suppress(KeyboardInterrupt):
+                client.queues["q"].put("klass")
+        began = time.monotonic()
+        if not (child := os.fork()):
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert time.monotonic() - began < 10
+        client.queues["q"].put("klass")
+        assert log_of(path).exists()
+    assert not log_of(path).exists(), "all connections are closed"
+
+
+@pytest.mark.parametrize("tries", [300, pytest.param(20_000, marks=pytest.mark.soak)])
+def test_whenever_a_call_was_interrupted_all_is_closed(tmp_path: Path, tries: int) -> None:
+    path = tmp_path / "jobs.db"
+    interrupted = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for number in range(tries):
+            storage = open_storage(f"sqlite:///{path}")
+            storage.run(lambda tx: tx.snapshot(("HGET", "key", "field")))
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 + number % 100 * 5e-6)
+                for _ in range(100):
+                    storage.run(lambda tx: tx.snapshot(("HGET", "key", "field")))
+            except KeyboardInterrupt:
+                interrupted += 1
+            storage.close()
+            assert not log_of(path).exists(), number
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == tries

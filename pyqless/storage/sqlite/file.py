@@ -55,16 +55,22 @@ class DatabaseFile:
     @contextmanager
     def looking(self) -> Iterator[Lane]:
         """A transaction that sees what was committed when it began; it waits for no writer."""
-        with self._translated, self._lanes:
-            lane = self._lanes.take_for_looking()
+        lanes, caller, patience = self._lanes, object(), Patience(self._timeout)
+        with self._translated:
             try:
+                lanes.enter(caller)
+                lane = lanes.take_for_looking()
                 try:
-                    self._begin(lane.begin_looking, Patience(self._timeout))
-                    yield lane
+                    try:
+                        self._begin(lane.begin_looking, patience)
+                        yield lane
+                    finally:
+                        lane.end()
                 finally:
-                    lane.end()
+                    lanes.give_back_looked(lane)
             finally:
-                self._lanes.give_back_looked(lane)
+                lanes.inside.discard(caller)
+                lanes.leave()
 
     def write(self, work: Callable[[Turn], T]) -> T:
         """
@@ -74,18 +80,23 @@ class DatabaseFile:
             StoreUnavailable: others have written for so long that the time was up.
             OutcomeUnknown: the disk failed after the commit.
         """
-        patience = Patience(self._timeout)
-        with self._translated, self._lanes:
-            self._turns.require_none()
+        lanes, caller, patience = self._lanes, object(), Patience(self._timeout)
+        with self._translated:
             try:
-                if (has_queued := self._turns.take(patience, currentframe())) is None:
-                    raise self._too_busy()
-                turn, result = self._write(work, patience, has_queued=has_queued)
+                lanes.enter(caller)
+                self._turns.require_none()
+                try:
+                    if (has_queued := self._turns.take(patience, currentframe())) is None:
+                        raise self._too_busy()
+                    turn, result = self._write(work, patience, has_queued=has_queued)
+                finally:
+                    self._turns.give_back()
+                # others write meanwhile
+                if turn.commit and turn.log is not None:
+                    self._log.flush(turn.log, turn.commit)
             finally:
-                self._turns.give_back()
-            # others write meanwhile
-            if turn.commit and turn.log is not None:
-                self._log.flush(turn.log, turn.commit)
+                lanes.inside.discard(caller)
+                lanes.leave()
         return result
 
     def _write(

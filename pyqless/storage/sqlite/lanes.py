@@ -7,18 +7,23 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.opened import OPENED
+from pyqless.storage.sqlite.patience import Patience
 
 __all__ = ["Lanes"]
+
+#: seconds after which a fork looks by itself whether anybody is still inside
+_LOOK_AGAIN: Final = 0.05
 
 
 class Lanes(ForkAware):
     """
-    Lanes, each for one transaction at a time; as a context, they stay open while somebody is inside.
+    Lanes, each for one transaction at a time; they stay open while somebody is inside.
 
     Who writes takes the one written in last, for it knows what it has written; who looks takes another.
 
@@ -26,6 +31,10 @@ class Lanes(ForkAware):
         path: of the file.
         open_lane: opens a further lane.
         patience: seconds that a fork waits for those inside.
+
+    Attributes:
+        inside: who is. Everybody takes itself out, first of all and in one step of Python's own, ahead of which no
+            interruption can come; then it calls ``leave``.
     """
 
     def __init__(self, path: str, open_lane: Callable[[], Lane], patience: float) -> None:
@@ -33,7 +42,7 @@ class Lanes(ForkAware):
         self._open = open_lane
         self._patience = patience
         self._free: deque[Lane] = deque()
-        self._inside = 0
+        self.inside: set[object] = set()
         self._lock = threading.RLock()
         self._gate = threading.Condition(self._lock)
         self._process = os.getpid()
@@ -41,9 +50,12 @@ class Lanes(ForkAware):
         self._is_forking = False
         watch(self)
 
-    def __enter__(self) -> None:
+    def enter(self, who: object) -> None:
         """
         Keep the lanes open.
+
+        Args:
+            who: is inside from now on; nobody else's.
 
         Raises:
             StoreUnavailable: the storage is closed.
@@ -55,15 +67,16 @@ class Lanes(ForkAware):
             if self._process != os.getpid():
                 # after a fork, here nobody is inside, and nothing may be that was the parent's
                 OPENED.require_own(self._path)
-                self._process, self._inside = os.getpid(), 0
+                self._process = os.getpid()
+                self.inside.clear()
             if self._is_closed:
                 raise StoreUnavailable("the storage is closed")
-            self._inside += 1
+            self.inside.add(who)
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside and (self._is_closed or self._is_forking):
+    def leave(self) -> None:
+        """Let those go on who wait until nobody is inside."""
+        if (self._is_closed or self._is_forking) and not self.inside:
+            with self._lock:
                 self._be_left()
 
     def _be_left(self) -> None:
@@ -99,7 +112,7 @@ class Lanes(ForkAware):
             self._is_closed = True
             if self._process != os.getpid():
                 OPENED.leave_to_parent()
-            elif not self._inside:
+            elif not self.inside:
                 self._close_all(tidily=True)
 
     def _close_all(self, *, tidily: bool) -> None:
@@ -112,7 +125,11 @@ class Lanes(ForkAware):
         """See ``ForkAware``."""
         self._gate.acquire()
         self._is_forking = True
-        if self._gate.wait_for(lambda: not self._inside, self._patience):
+        patience = Patience(self._patience)
+        while self.inside and (left := patience.left()):
+            # who was interrupted when it had left may not have told
+            self._gate.wait(min(left, _LOOK_AGAIN))
+        if not self.inside:
             self._close_all(tidily=False)
 
     def after_fork_in_parent(self) -> None:
