@@ -51,7 +51,7 @@ class _Puts(ABC, Generic[C]):
         """
         given: dict[str, Any] = dict.fromkeys(sorted(PutOptions.__optional_keys__))
         require_known(options, given, "put")
-        put = requests.put(self._client.queues[queue], klass, data, **(given | options))
+        put = requests.put(self._client.queues[queue], klass, data, **{**given, **options})
         self._later(put.transition)
         return put.jid
 

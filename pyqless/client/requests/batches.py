@@ -42,11 +42,14 @@ class Batch(NamedTuple):
 
 def put(queue: NamedQueue, items: Iterable[Any], *, all_or_nothing: bool) -> Factory[list[Any]]:
     """See ``Queue.put_many``."""
-    calls = _each("items", items, partial(_put, queue))
+    items = _listed("items", items)
+    # of jobs that came at one moment, the one whose jid is last in order goes first: so they go as they came
+    jids = iter(sorted((enqueueing.random_jid() for _ in items), reverse=True))
+    calls = _each("items", items, lambda name, item: _put(queue, name, item, next(jids)))
     return _together(calls, all_or_nothing=all_or_nothing)
 
 
-def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
+def _put(queue: NamedQueue, name: str, item: Any, new_jid: str) -> Factory[Any]:
     if isinstance(item, tuple) and len(item) == 2:
         klass, data = item
         options: Mapping[str, Any] = {}
@@ -56,8 +59,9 @@ def _put(queue: NamedQueue, name: str, item: Any) -> Factory[Any]:
         checks.refuse(name, item, "must be a NewJob, or a pair of klass and data")
     try:
         if options or not isinstance(klass, str):
-            return enqueueing.put(queue, klass, data, **{**_UNSAID, **options}).transition
-        return enqueueing.put_plain(queue, klass, data).transition
+            chosen = {**_UNSAID, **options}
+            return enqueueing.put(queue, klass, data, new_jid=new_jid, **chosen).transition
+        return enqueueing.put_plain(queue, klass, data, new_jid).transition
     except InvalidArgument as fault:
         _place(fault, name)
         raise
@@ -132,10 +136,15 @@ def _of_jobs(
 def _each(
     argument: str, items: Iterable[Any], call: Callable[[str, Any], Factory[Any]]
 ) -> list[Factory[Any]]:
+    listed = enumerate(_listed(argument, items))
+    return [call(f"{argument}[{number}]", item) for number, item in listed]
+
+
+def _listed(argument: str, items: Iterable[Any]) -> list[Any]:
     # a text would pass for a list of its characters
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         checks.refuse(argument, items, f"must be a list, not {type(items).__name__}")
-    return [call(f"{argument}[{number}]", item) for number, item in enumerate(items)]
+    return [*items]
 
 
 def _place(fault: InvalidArgument, item: str) -> None:

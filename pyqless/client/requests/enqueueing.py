@@ -20,7 +20,7 @@ from pyqless.core.recurring import RecurSpec
 from pyqless.core.uniqueness import OnConflict, put_unless_taken, recur_unless_taken
 from pyqless.core.waking import announced
 
-__all__ = ["Put", "job_spec", "put", "put_plain", "recur"]
+__all__ = ["Put", "job_spec", "put", "put_plain", "random_jid", "recur"]
 
 Queue: TypeAlias = NamedQueue
 
@@ -33,20 +33,23 @@ class Put(NamedTuple):
     transition: Factory[str]
 
 
-def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
+def put(
+    queue: Queue, klass: str | type, data: Any, *, new_jid: str | None = None, **given: Any
+) -> Put:
     """
     See ``Queue.put``.
 
     Args:
+        new_jid: a random one, for a job that is given none.
         given: its options; None where none is given.
     """
     chosen = options.merged(klass, data, given)
     if all(value is None for value in chosen.values()):
-        return put_plain(queue, klass, data)
+        return put_plain(queue, klass, data, new_jid)
     is_new = not (chosen["jid"] or chosen["unique"] or chosen["depends"])
     name = checks.klass("klass", klass)
     text = queue.client.encoded(data)
-    jid, conflict = _identity(chosen, name, text)
+    jid, conflict = _identity(chosen, name, text, new_jid)
     limit = checks.optional(checks.whole, "max_waiting", chosen.pop("max_waiting"))
     spec = job_spec(name, text, **chosen)
     worker = queue.client.worker_name
@@ -59,9 +62,9 @@ def put(queue: Queue, klass: str | type, data: Any, **given: Any) -> Put:
     return Put(jid, within(math.inf if limit is None else limit, queue.name, transition))
 
 
-def put_plain(queue: Queue, klass: str | type, data: Any) -> Put:
+def put_plain(queue: Queue, klass: str | type, data: Any, new_jid: str | None = None) -> Put:
     """As ``put``, of a job of which nothing else is said."""
-    jid = _random_jid()
+    jid = new_jid or random_jid()
     spec = JobSpec(_klass_name(klass), queue.client.encoded(data))
     whose: dict[str, Any] = {"worker": queue.client.worker_name, "queue": queue.name, "jid": jid}
     return Put(jid, within(math.inf, queue.name, partial(putting.put_new, spec=spec, **whose)))
@@ -75,18 +78,22 @@ def _klass_name(klass: str | type) -> str:
 _known_name = lru_cache(maxsize=256)(partial(checks.klass, "klass"))
 
 
-def _random_jid() -> str:
+def random_jid() -> str:
+    """Make a jid that no other job has."""
     # the system's own randomness, for a forked child would repeat that of a generator in Python
     return os.urandom(16).hex()
 
 
-def _identity(chosen: dict[str, Any], klass: str, text: str) -> tuple[str, OnConflict]:
+def _identity(
+    chosen: dict[str, Any], klass: str, text: str, new_jid: str | None = None
+) -> tuple[str, OnConflict]:
     """Take the options that say what a job is called, and what is to happen if another is called so."""
     unique = bool(checks.optional(checks.flag, "unique", chosen.pop("unique")))
     conflict = options.on_conflict(chosen.pop("on_conflict"), unique=unique)
     given = chosen.pop("jid")
     if not unique:
-        return _random_jid() if given is None else checks.jid("jid", given), conflict
+        jid = new_jid or random_jid() if given is None else checks.jid("jid", given)
+        return jid, conflict
     if given is not None:
         checks.refuse("jid", given, "cannot be given for a unique job, whose jid is derived")
     return options.digest(klass, text), conflict

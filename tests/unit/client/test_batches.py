@@ -51,6 +51,16 @@ def test_many_jobs_are_put(queue: Queue) -> None:
     }
 
 
+def test_jobs_that_are_put_at_one_moment_go_as_they_came(queue: Queue, clock: MovedClock) -> None:
+    queue.put_many(("k", number) for number in range(150))
+    assert [job.data for job in queue.pop(150)] == [*range(150)]
+    queue.put_many(NewJob("k", number, delay=5, tags=["t"]) for number in range(150))
+    clock.move(10)
+    assert [job.data for job in queue.pop(150)] == [*range(150)]
+    queue.put_many(NewJob("k", number, priority=number % 2) for number in range(4))
+    assert [job.data for job in queue.pop(4)] == [1, 3, 0, 2]
+
+
 def test_more_than_go_into_a_transaction_are_put(client: Client, queue: Queue) -> None:
     before = client.storage.metrics.attempts
     jids = queue.put_many(("k", number) for number in range(250))
