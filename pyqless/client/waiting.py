@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import time
 from collections.abc import Iterable
 from functools import partial
 from threading import TIMEOUT_MAX
@@ -25,7 +26,7 @@ from pyqless.errors import NotReplicated
 from pyqless.storage import Message
 from pyqless.storage.channels import literal
 
-__all__ = ["INTERVAL", "Waiting", "still_handed"]
+__all__ = ["INTERVAL", "Waiting", "at_most", "end_of", "read", "seconds", "still_handed"]
 
 #: seconds between two looks, for each queue
 INTERVAL: Final = 5.0
@@ -114,7 +115,7 @@ class Waiting:
         """Whether a message says that there may be something to do."""
         if message.channel != self._keys.channel("log"):
             return True
-        told = _read(message.data)
+        told = read(message.data)
         event = told.get("event")
         if event in _SETTINGS:
             self._limited = None
@@ -126,7 +127,8 @@ class Waiting:
         return event in _ENDS and not (self._limited or set()).isdisjoint(ended_in)
 
 
-def _read(text: str) -> dict[str, Any]:
+def read(text: str) -> dict[str, Any]:
+    """What a message of the log channel says; nothing where it makes no sense."""
     try:
         told = json.loads(text)
     except ValueError:
@@ -146,3 +148,8 @@ def seconds(timeout: float | None) -> float:
     if timeout == math.inf:
         return timeout
     return checks.number("timeout", timeout, least=0)
+
+
+def end_of(timeout: float | None) -> float:
+    """When a wait that begins now ends, by the monotonic clock: never for None."""
+    return time.monotonic() + (math.inf if timeout is None else seconds(timeout))

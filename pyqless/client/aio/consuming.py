@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.aio.job import AsyncJob
+from pyqless.client.aio.listening import AsyncListener
 from pyqless.client.requests import queues as requests
 from pyqless.client.waiting import Waiting, seconds, still_handed
-from pyqless.errors import NotReplicated, StoreRefused, StoreUnavailable, StoreUnsupported
-from pyqless.storage import AsyncSubscription
+from pyqless.errors import NotReplicated
 
 if TYPE_CHECKING:
     from pyqless.client.aio.client import AsyncClient
@@ -27,8 +26,7 @@ class AsyncConsumer:
     def __init__(self, client: AsyncClient, queues: Iterable[str], interval: float | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
-        self._messages: AsyncSubscription | None = None
-        self._listens = True
+        self._listener = AsyncListener(client.storage, self._waiting.channels)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
@@ -53,9 +51,7 @@ class AsyncConsumer:
 
     async def close(self) -> None:
         """As ``Consumer.close``."""
-        messages, self._messages = self._messages, None
-        if messages is not None:
-            await messages.close()
+        await self._listener.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -75,7 +71,7 @@ class AsyncConsumer:
             if jobs or left <= 0:
                 return jobs
             # what came in before there was anybody to listen is not told
-            is_new = await self._begin() or await self._is_woken(left)
+            is_new = await self._listener.begin() or await self._is_woken(left)
 
     async def _take(self, count: int | None) -> list[AsyncJob]:
         for name in self._waiting.queues:
@@ -88,17 +84,6 @@ class AsyncConsumer:
                 return [AsyncJob(self.client, job, job.worker) for job in seen]
         return []
 
-    async def _begin(self) -> bool:
-        """Listen, and tell whether that is new."""
-        if self._messages is not None or not self._listens:
-            return False
-        try:
-            self._messages = await self.client.storage.subscribe(*self._waiting.channels)
-        except (StoreRefused, StoreUnsupported):
-            self._listens = False
-            return False
-        return True
-
     async def _is_woken(self, left: float) -> bool:
         """Sleep until something may be due, and tell whether jobs should be asked for."""
         storage, waiting = self.client.storage, self._waiting
@@ -106,22 +91,6 @@ class AsyncConsumer:
             [(name, await storage.run(question)) for name, question in waiting.questions()]
         )
         rest = waiting.rest([await storage.run(look) for look in waiting.looks()], storage.clock())
-        return rest is None or waiting.slept(woken=await self._hears(min(left, rest)))
-
-    async def _hears(self, left: float) -> bool:
-        """Listen for so many seconds, and tell whether anything was said that wakes."""
-        if self._messages is None:
-            await asyncio.sleep(left)
-            return False
-        end, woken = time.monotonic() + left, False
-        try:
-            # of many messages at once, one is enough
-            while message := await self._messages.get(
-                0 if woken else max(0.0, end - time.monotonic())
-            ):
-                woken = self._waiting.wakes(message) or woken
-                if time.monotonic() >= end:
-                    break
-        except StoreUnavailable:
-            await self.close()
-        return woken
+        if rest is None:
+            return True
+        return waiting.slept(woken=await self._listener.hears(min(left, rest), waiting.wakes))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pyqless.client.aio.listening import until_ended
 from pyqless.client.aio.marks import AsyncMarks
 from pyqless.client.aio.work import AsyncWork
 from pyqless.client.options import PutOptions
@@ -104,6 +105,13 @@ class AsyncJob(AsyncWork, AsyncMarks):
     async def explain(self) -> Explanation:
         """As ``Job.explain``."""
         return await self.client.storage.run(looking.explain(self.jid))
+
+    async def wait(self, timeout: float | None = None, *, interval: float | None = None) -> bool:
+        """As ``Job.wait``."""
+        seen = await until_ended(self.client.storage, self.jid, timeout, interval)
+        if seen is not None:
+            self._see(seen)
+        return seen is not None
 
     async def refresh(self) -> None:
         """As ``Job.refresh``."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
+from pyqless.client.aio.listening import until_ended
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -47,6 +48,13 @@ class AsyncJobs(AsyncJobBatches, Part):
     def all(self, *, page: int = 100) -> AsyncIterator[AsyncJob]:
         """As ``Jobs.all``."""
         return walk(self.client, Walk(None, (), page))
+
+    async def wait(
+        self, jid: str, timeout: float | None = None, *, interval: float | None = None
+    ) -> AsyncJob | None:
+        """As ``Jobs.wait``."""
+        seen = await until_ended(self.client.storage, jid, timeout, interval)
+        return None if seen is None else AsyncJob(self.client, seen)
 
     async def explain(self, jid: str) -> Explanation:
         """As ``Jobs.explain``."""

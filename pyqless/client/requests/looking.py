@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pyqless.client import checks
 from pyqless.client.requests.effects import Look, settled
@@ -23,6 +23,7 @@ from pyqless.errors import JobNotFound
 __all__ = [
     "FailedJobs",
     "completed",
+    "ended",
     "explain",
     "failed",
     "find",
@@ -33,6 +34,10 @@ __all__ = [
     "tagged",
     "tracked",
 ]
+
+
+#: the states of a job at its end
+_ENDED: Final = ("complete", "failed")
 
 
 class FailedJobs(NamedTuple):
@@ -64,13 +69,27 @@ def get(jid: str) -> Factory[Seen | None]:
 
 def find(jid: str) -> Factory[Seen]:
     """See ``Jobs.__getitem__``."""
+    return Look(partial(_required, jid=checks.jid("jid", jid)))
+
+
+def _required(tx: Transaction, jid: str) -> Transition[Seen]:
+    job = yield from jobs.get(tx, jid)
+    if job is None:
+        raise JobNotFound(f"there is no job {jid!r}", argument="jid", value=jid)
+    return job
+
+
+def ended(jid: str) -> Factory[Seen | None]:
+    """See ``Jobs.wait``; None as long as the end is still to come, which one small read tells."""
     name = checks.jid("jid", jid)
 
-    def begin(tx: Transaction) -> Transition[Seen]:
-        job = yield from jobs.get(tx, name)
-        if job is None:
-            raise JobNotFound(f"there is no job {name!r}", argument="jid", value=name)
-        return job
+    def begin(tx: Transaction) -> Transition[Seen | None]:
+        (state,) = yield from tx.snapshot(("HGET", tx.keys.job(name), "state"))
+        if state is not None and state not in _ENDED:
+            return None
+        job = yield from _required(tx, name)
+        # meanwhile somebody may have it tried again
+        return job if dict(job.fields).get("state") in _ENDED else None
 
     return Look(begin)
 

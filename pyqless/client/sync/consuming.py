@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.job import Job
+from pyqless.client.sync.listening import Listener
 from pyqless.client.waiting import Waiting, seconds, still_handed
-from pyqless.errors import NotReplicated, StoreRefused, StoreUnavailable, StoreUnsupported
-from pyqless.storage import Subscription
+from pyqless.errors import NotReplicated
 
 if TYPE_CHECKING:
     from pyqless.client.sync.client import Client
@@ -31,8 +31,7 @@ class Consumer:
     def __init__(self, client: Client, queues: Iterable[str], interval: float | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
-        self._messages: Subscription | None = None
-        self._listens = True
+        self._listener = Listener(client.storage, self._waiting.channels)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
@@ -66,9 +65,7 @@ class Consumer:
 
     def close(self) -> None:
         """Listen no longer."""
-        messages, self._messages = self._messages, None
-        if messages is not None:
-            messages.close()
+        self._listener.close()
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +85,7 @@ class Consumer:
             if jobs or left <= 0:
                 return jobs
             # what came in before there was anybody to listen is not told
-            is_new = self._begin() or self._is_woken(left)
+            is_new = self._listener.begin() or self._is_woken(left)
 
     def _take(self, count: int | None) -> list[Job]:
         for name in self._waiting.queues:
@@ -101,36 +98,11 @@ class Consumer:
                 return [Job(self.client, job, job.worker) for job in seen]
         return []
 
-    def _begin(self) -> bool:
-        """Listen, and tell whether that is new."""
-        if self._messages is not None or not self._listens:
-            return False
-        try:
-            self._messages = self.client.storage.subscribe(*self._waiting.channels)
-        except (StoreRefused, StoreUnsupported):
-            self._listens = False
-            return False
-        return True
-
     def _is_woken(self, left: float) -> bool:
         """Sleep until something may be due, and tell whether jobs should be asked for."""
         storage, waiting = self.client.storage, self._waiting
         waiting.learn([(name, storage.run(question)) for name, question in waiting.questions()])
         rest = waiting.rest([storage.run(look) for look in waiting.looks()], storage.clock())
-        return rest is None or waiting.slept(woken=self._hears(min(left, rest)))
-
-    def _hears(self, left: float) -> bool:
-        """Listen for so many seconds, and tell whether anything was said that wakes."""
-        if self._messages is None:
-            time.sleep(left)
-            return False
-        end, woken = time.monotonic() + left, False
-        try:
-            # of many messages at once, one is enough
-            while message := self._messages.get(0 if woken else max(0.0, end - time.monotonic())):
-                woken = self._waiting.wakes(message) or woken
-                if time.monotonic() >= end:
-                    break
-        except StoreUnavailable:
-            self.close()
-        return woken
+        if rest is None:
+            return True
+        return waiting.slept(woken=self._listener.hears(min(left, rest), waiting.wakes))

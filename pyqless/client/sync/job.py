@@ -10,6 +10,7 @@ from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
+from pyqless.client.sync.listening import until_ended
 from pyqless.client.sync.marks import Marks
 from pyqless.client.sync.work import Work
 from pyqless.core.explaining import Explanation
@@ -164,6 +165,28 @@ class Job(Work, Marks):
             JobNotFound: it is there no more.
         """
         return self.client.storage.run(looking.explain(self.jid))
+
+    def wait(self, timeout: float | None = None, *, interval: float | None = None) -> bool:
+        """
+        Wait until the job has come to its end: until it is complete or has failed; see ``Jobs.wait``.
+
+        Then the job is seen as it is, as with ``refresh``.
+
+        Args:
+            timeout: seconds to wait at most; None: for ever.
+            interval: seconds after which it is looked at again though nothing was heard of it; 5 unless given.
+
+        Returns:
+            bool: whether it has come to its end in time.
+
+        Raises:
+            JobNotFound: it is there no more; it was cancelled, say.
+            InvalidArgument: an argument is no good.
+        """
+        seen = until_ended(self.client.storage, self.jid, timeout, interval)
+        if seen is not None:
+            self._see(seen)
+        return seen is not None
 
     def refresh(self) -> None:
         """

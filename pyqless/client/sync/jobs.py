@@ -11,6 +11,7 @@ from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
 from pyqless.client.sync.batches import JobBatches
 from pyqless.client.sync.job import Job, walk
+from pyqless.client.sync.listening import until_ended
 from pyqless.client.views import JobPage, TrackedJobs
 from pyqless.client.views.part import Part
 from pyqless.core.explaining import Explanation
@@ -53,6 +54,30 @@ class Jobs(JobBatches, Part):
             page: how many are read at once.
         """
         return walk(self.client, Walk(None, (), page))
+
+    def wait(
+        self, jid: str, timeout: float | None = None, *, interval: float | None = None
+    ) -> Job | None:
+        """
+        Wait until a job has come to its end: until it is complete or has failed.
+
+        A job that goes on to another queue, waits to be tried again, or is put again meanwhile has not. Who waits listens
+        on a connection of its own, and looks now and then, as some ends are told by nobody.
+
+        Args:
+            timeout: seconds to wait at most; None: for ever.
+            interval: seconds after which it is looked at again though nothing was heard of it; 5 unless given.
+                Where the store lets nobody listen, it is looked at more often at first.
+
+        Returns:
+            Job: as it is at its end, see ``state``, ``result`` and ``failure``; None if that has not come in time.
+
+        Raises:
+            JobNotFound: there is no such job, or no more: it was cancelled, or completed jobs are not kept for so long.
+            InvalidArgument: an argument is no good.
+        """
+        seen = until_ended(self.client.storage, jid, timeout, interval)
+        return None if seen is None else Job(self.client, seen)
 
     def explain(self, jid: str) -> Explanation:
         """

@@ -119,6 +119,16 @@ class JobView(Handle[C]):
         return Failure(group, message, when, worker)
 
     @property
+    def result(self) -> Any:
+        """What its code has returned, where its worker keeps results; None if it has not, or runs anew."""
+        for entry in reversed(self.history):
+            if entry.get("what") == "result":
+                return entry.get("value")
+            if entry.get("what") in ("popped", "put"):
+                break
+        return None
+
+    @property
     def history(self) -> list[dict[str, Any]]:
         """
         What has happened to it, the oldest first.
