@@ -69,7 +69,7 @@ class Caller(Generic[S]):
 
     def encoded(self, data: Any) -> str:
         """
-        Write data as JSON; dataclasses and models become objects.
+        Write data as JSON; dataclasses and models become objects, datetimes and the like text.
 
         Raises:
             InvalidArgument: JSON cannot say it, and the encoder does not help.

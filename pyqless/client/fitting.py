@@ -7,11 +7,13 @@ import dataclasses
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Final, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from functools import partial
+from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
 from pyqless.client.checks import shown
+from pyqless.client.texts import written_as
 from pyqless.errors import DataMismatch
 
 __all__ = ["fitted"]
@@ -28,13 +30,14 @@ def fitted(value: Any, kind: type[T], path: str = "data") -> T:
     Args:
         kind: a dataclass, TypedDict, model of pydantic, struct of msgspec, enumeration, or what those hold:
             ``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``Literal``, unions, and ``list``, ``tuple``,
-            ``set`` and ``dict`` of them. Of other types, such as datetime, models know more.
+            ``set`` and ``dict`` of them; or a type that is written as text: ``datetime``, ``date`` and ``time`` in
+            ISO 8601, ``UUID``, ``Decimal`` and ``Path``. Of other types, models know more.
         path: what errors call the value.
 
     Raises:
         DataMismatch: it does not fit; the message names the place, such as ``data['to'][0]``.
     """
-    return typing.cast("T", _fit(value, kind, path))
+    return cast("T", _fit(value, kind, path))
 
 
 def _refuse(path: str, value: Any, fault: str) -> NoReturn:
@@ -63,15 +66,36 @@ def _fit_class(value: Any, kind: Any, path: str) -> Any:
         return _fit_dataclass(value, kind, path)
     if typing.is_typeddict(kind):
         return _fit_fields(value, typing.get_type_hints(kind), _required_keys(kind), path)
-    if issubclass(kind, Enum):
-        return _attempt(lambda: kind(value), value, path)
     if kind in (list, dict, tuple, set):
         return _fit_generic(value, kind, kind, path)
+    if (make := _maker(kind)) is not None:
+        return _attempt(partial(make, value), value, path)
+    return _fit_text(value, kind, path)
+
+
+def _maker(kind: Any) -> Callable[[Any], Any] | None:
+    """What a type has of its own to make a value of what JSON says."""
+    if issubclass(kind, Enum):
+        return partial(kind)
     if _is_of("pydantic", "BaseModel", kind):
-        return _attempt(lambda: kind.model_validate(value), value, path)
+        return cast("Callable[[Any], Any]", kind.model_validate)
     if _is_of("msgspec", "Struct", kind):
-        return _attempt(lambda: sys.modules["msgspec"].convert(value, kind), value, path)
-    _refuse(path, value, f"cannot be made a {kind.__qualname__}, which is no type of data")
+        return partial(sys.modules["msgspec"].convert, type=kind)
+    return None
+
+
+def _fit_text(value: Any, kind: Any, path: str) -> Any:
+    written = written_as(kind)
+    if written is None:
+        _refuse(path, value, f"cannot be made a {kind.__qualname__}, which is no type of data")
+    fault = f"must be {written.name}"
+    if not isinstance(value, str):
+        _refuse(path, value, fault)
+    try:
+        return written.read(kind, value)
+    except (ValueError, ArithmeticError) as error:
+        message = f"{path} {fault}: {shown(value)}"
+        raise DataMismatch(message, argument=path, value=value) from error
 
 
 def _required_keys(kind: Any) -> set[str]:
@@ -88,7 +112,7 @@ def _required_keys(kind: Any) -> set[str]:
     }
 
 
-def _attempt(make: Any, value: Any, path: str) -> Any:
+def _attempt(make: Callable[[], Any], value: Any, path: str) -> Any:
     try:
         return make()
     except ValueError as error:  # those of pydantic and msgspec are such

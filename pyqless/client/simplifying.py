@@ -6,13 +6,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from pyqless.client.texts import written_as
+
 __all__ = ["Encoder", "is_plain", "simplified"]
 
-#: makes something that JSON can say of a value that it cannot say, such as a datetime; raises ``TypeError`` for others
+#: makes something that JSON can say of a value that it cannot say, such as a set; raises ``TypeError`` for others
 Encoder: TypeAlias = Callable[[Any], Any]
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
@@ -50,10 +53,11 @@ def is_plain(value: Any) -> bool:
 
 def simplified(value: Any, encoder: Encoder | None) -> Any:
     """
-    What JSON can say, of dataclasses, models of pydantic and structs of msgspec, however deep they stand.
+    What JSON can say, of dataclasses, models of pydantic and structs of msgspec, and types written as text, however deep.
 
     Args:
-        encoder: for values of other types; those it does not know stay as they are, to be refused.
+        encoder: for values of other types, and for those written as text as it likes; what nobody knows stays as it is,
+            to be refused.
     """
     kind = type(value)
     if kind in _SCALARS:
@@ -71,12 +75,13 @@ def _simple(value: Any, encoder: Encoder | None) -> Any:
     for is_known, step in _STEPS:
         if is_known(value):
             return step(value)
-    if encoder is None or isinstance(value, str | int | float | dict | list):
+    if isinstance(value, str | int | float | dict | list):
         return value
-    try:
-        return encoder(value)
-    except TypeError:
-        return value
+    if encoder is not None:
+        with suppress(TypeError):
+            return encoder(value)
+    written = written_as(type(value))
+    return value if written is None else written.write(value)
 
 
 def _of_dataclass(value: Any) -> dict[str, Any]:

@@ -248,7 +248,8 @@ async def test_data_of_any_type_comes_back_as_it_was(
         ({"when": "soon", "point": [1, 2]}, Model, r"data\['when'\] does not fit"),
         ({"size": 1}, Struct, "data does not fit"),
         ([1], tuple[int, str], "must be a list of 2"),
-        (5, datetime, "is no type of data"),
+        (5, datetime, "data must be a datetime in ISO 8601: 5"),
+        (5, bytes, "is no type of data"),
     ],
 )
 async def test_data_that_does_not_fit_is_told_with_its_place(

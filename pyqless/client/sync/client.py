@@ -38,8 +38,8 @@ class Client(Caller[Storage]):
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
         clock: gives the moment of each call, Unix time in seconds; ``store`` for the store's own clock.
         max_data_size: how long the JSON text of a job's data may be, bytes.
-        encoder: makes something that JSON can say of a value that it cannot say, such as a datetime, and
-            raises ``TypeError`` for values that it does not know.
+        encoder: makes something that JSON can say of a value that it cannot say, such as a set, and raises ``TypeError``
+            for values that it does not know. Dates and times, UUIDs, decimal numbers and paths become text without one.
         read_only: change nothing: views leave as it is what they would put in order, and all else raises
             ``ReadOnlyClient``. For dashboards, replicas, and users without the right to write.
         options: of the storage.

@@ -7,11 +7,17 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timezone
+from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from uuid import UUID
 
 import pydantic
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyqless import Client, Queue
 from pyqless.client.fitting import fitted
@@ -91,6 +97,95 @@ def test_what_fits(value: Any, kind: Any, expected: Any) -> None:
 def test_what_does_not_fit(value: Any, kind: Any) -> None:
     with pytest.raises(DataMismatch, match=r"^data"):
         fitted(value, kind)
+
+
+# -- what is written as text ------------------------------------------------------------------
+
+
+@dataclass
+class Visit:
+    begins: datetime
+    day: date | None
+    at: time
+    guest: UUID
+    price: Decimal
+    files: dict[str, Path]
+
+
+def _fixed(moment: datetime) -> datetime:
+    """The same moment with an offset, which is what text keeps of a time zone."""
+    offset = moment.utcoffset()
+    return moment if offset is None else moment.replace(tzinfo=timezone(offset))
+
+
+VISITS = st.builds(
+    Visit,
+    begins=st.datetimes(timezones=st.none() | st.timezones()).map(_fixed),
+    day=st.none() | st.dates(),
+    at=st.times(),
+    guest=st.uuids(),
+    price=st.decimals(allow_nan=False),
+    files=st.dictionaries(st.text("ab", max_size=2), st.text("a./", max_size=5).map(Path)),
+)
+
+
+@given(VISITS, st.lists(VISITS, max_size=2))
+def test_what_is_written_as_text_comes_back_as_it_was(visit: Visit, more: list[Visit]) -> None:
+    with Client("memory://") as client:
+        client.queues["q"].put("k", [visit, *more])
+        job = client.queues["q"].pop()
+        assert job is not None
+        assert job.data_as(list[Visit]) == [visit, *more]
+
+
+class Dollars(Decimal):
+    """Of a type derived of one that is written as text."""
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        ("2026-01-02T03:04:05Z", datetime, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("2026-01-02", date | datetime, date(2026, 1, 2)),
+        ("2026-01-02T00:00:00Z", date | datetime, datetime(2026, 1, 2, tzinfo=UTC)),
+        ("2026-01-02", str | date, "2026-01-02"),
+        ("12.50", Dollars, Dollars("12.50")),
+        ("a/b", PurePosixPath, PurePosixPath("a/b")),
+    ],
+)
+def test_text_becomes_what_is_wanted(value: str, kind: Any, expected: Any) -> None:
+    found = fitted(value, kind)
+    assert (type(found), str(found)) == (type(expected), str(expected))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        ("soon", datetime, "data['x'] must be a datetime in ISO 8601: 'soon'"),
+        ("2026-01-02T03:04", date, "data['x'] must be a date in ISO 8601: '2026-01-02T03:04'"),
+        ("25:00", time, "data['x'] must be a time in ISO 8601: '25:00'"),
+        (1767323045, datetime, "data['x'] must be a datetime in ISO 8601: 1767323045"),
+        ("17", UUID, "data['x'] must be a UUID: '17'"),
+        ("much", Decimal, "data['x'] must be a decimal number as text: 'much'"),
+        (1.5, Decimal, "data['x'] must be a decimal number as text: 1.5"),
+        (None, Path, "data['x'] must be a path as text: None"),
+    ],
+)
+def test_text_that_does_not_fit_is_told_with_its_place(value: Any, kind: Any, message: str) -> None:
+    with pytest.raises(DataMismatch) as caught:
+        fitted({"x": value}, dict[str, kind])
+    assert str(caught.value) == message
+    assert (caught.value.argument, caught.value.value) == ("data['x']", value)
+
+
+def test_an_encoder_writes_what_it_knows_in_its_own_way() -> None:
+    def encoder(value: Any) -> Any:
+        if isinstance(value, datetime):
+            return value.timestamp()
+        raise TypeError
+
+    moment = datetime(1970, 1, 2, tzinfo=UTC)
+    assert simplified([moment, Decimal("1.5")], encoder) == [86400.0, "1.5"]
 
 
 def test_what_contains_itself_is_refused(queue: Queue) -> None:
