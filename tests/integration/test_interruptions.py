@@ -300,6 +300,77 @@ def test_a_fork_with_an_open_connection(redis_url: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_fork_while_others_wait_for_their_turn(one_redis_url: str, tmp_path: Path) -> None:
+    """In the child nobody waits any more; in the parent they go on, and have their replies to themselves."""
+    script = textwrap.dedent("""
+        import math, os, sys, threading
+        from itertools import count, takewhile
+        import redis
+        from pyqless import Client
+        from pyqless.core.busyness import Busy
+        from pyqless.storage.redis import Policy
+
+        def work(name, numbers):
+            for number in numbers:
+                queue.put("klass", jid=f"{name}-{number}", priority=number)
+                take()
+
+        def take():
+            job = queue.pop()
+            if job:
+                job.complete()
+                os.write(1, f"{job.jid} ".encode())
+            return job
+
+        client = Client(sys.argv[1], policy=Policy(near=math.inf))
+        client.storage.memory["busy", "q"] = Busy(math.inf, 16, is_scarce=True)
+        queue, is_over, children = client.queues["q"], threading.Event(), []
+        for name in "abc":
+            numbers = takewhile(lambda _: not is_over.is_set(), count())
+            threading.Thread(target=work, args=(name, numbers), daemon=True).start()
+        with redis.Redis.from_url(sys.argv[1]) as plain:
+            for name in "defgh":
+                while not plain.info("clients")["blocked_clients"]:
+                    pass
+                children.append(os.fork())
+                if not children[-1]:
+                    work(name, range(20))
+                    client.close()
+                    os._exit(0)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
+        is_over.set()
+        for thread in threading.enumerate():
+            if thread.daemon:
+                thread.join()
+        while take():
+            pass
+        client.close()
+    """)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            script,
+            one_redis_url,
+        ],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        timeout=60,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    taken = done.stdout.split()
+    assert len(set(taken)) == len(taken)
+    assert {f"{name}-{number}" for name in "defgh" for number in range(20)} <= set(taken)
+    with redis.Redis.from_url(one_redis_url, decode_responses=True) as client:
+        assert sorted(client.zrange("ql:completed", 0, -1)) == sorted(taken)
+
+
 # -- cancellation -----------------------------------------------------------------------------------
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, Final
 
 import pytest
@@ -15,10 +17,14 @@ from pyqless.core.busyness import Busy
 from pyqless.core.keys import Keys
 from pyqless.storage.redis import RedisStorage
 from pyqless.storage.redis.policy import Policy
+from tests.servers import Server
 
 WORKERS: Final = 6
 JOBS: Final = 120
 TOKEN: Final = Keys().turn("q")
+
+#: seconds; longer than anybody waits for a token
+PAUSE: Final = 0.8
 
 #: takes turns however slow the machine is
 NEAR: Final = Policy(near=math.inf)
@@ -81,6 +87,43 @@ def test_all_take_turns_and_each_job_goes_to_one(open_client: Callable[[], Clien
         assert len(tokens(producer)) <= 2
         for client in clients:
             client.close()
+
+
+@pytest.mark.parametrize(
+    ("everything", "timeout"),
+    [(True, 5.0), (False, 0.2)],
+    ids=["for all", "for those who write, and longer than they wait for a reply"],
+)
+def test_a_pause_of_the_server_while_they_wait(
+    redis_server: Server, redis_url: str, *, everything: bool, timeout: float
+) -> None:
+    """It is longer than they wait for a token: then all make one, and in the end there is one again."""
+
+    def open_one() -> Client:
+        client = Client(redis_url, policy=NEAR, socket_timeout=timeout)
+        client.storage.memory["busy", "q"] = CROWDED
+        return client
+
+    def work_and_pause(client: Client) -> list[str]:
+        first = [client.queues["q"].pop() for _ in range(3)]
+        with redis_server.client() as admin:
+            admin.client_pause(round(PAUSE * 1000), all=everything)
+        return [job.jid for job in first if job and job.complete()] + work(client)
+
+    with ExitStack() as stack, ThreadPoolExecutor(WORKERS) as pool:
+        clients = [stack.enter_context(open_one()) for _ in range(WORKERS)]
+        fill(clients[0])
+        began = time.monotonic()
+        first, *others = clients
+        works = [
+            pool.submit(work_and_pause, first),
+            *(pool.submit(work, client) for client in others),
+        ]
+        orders = [each.result() for each in works]
+        assert time.monotonic() - began > PAUSE
+        assert sorted(jid for order in orders for jid in order) == sorted(map(str, range(JOBS)))
+        assert all(order == sorted(order, key=int, reverse=True) for order in orders)
+        assert len(tokens(first)) <= 2
 
 
 def test_a_token_that_was_taken_for_good_is_made_anew(open_client: Callable[[], Client]) -> None:
