@@ -74,16 +74,8 @@ def _execute(lane: Lane, writes: list[Command], ahead: Ahead | None) -> Steps[Ou
         ahead: what to read for that, if it is worth it.
     """
     began = lane.policy.monotonic()
-    numbered = lane.fence.number(began)
-    back = lane.turns.end()
-    guards: list[str] = []
-    opening: tuple[Command, ...] = ()
-    if lane.replication is not None:
-        ahead = None  # what waits for the replicas must not stand behind MULTI
-    if ahead is not None and (not ahead.reads or lane.trust.allows(ahead.topic)):
-        guards = ahead.guards
-        # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
-        opening = (("WATCH", lane.fence.key, *guards), *ahead.reads, ("MULTI",))
+    numbered, back = lane.fence.number(began), lane.turns.end()
+    guards, opening = _opening(lane, ahead)
     outcome = yield from execute(lane, (*writes, *numbered), behind=(*back, *opening))
     is_kept = True
     if outcome.kind is Kind.COMMITTED:
@@ -94,6 +86,17 @@ def _execute(lane: Lane, writes: list[Command], ahead: Ahead | None) -> Steps[Ou
     if not is_kept:
         yield from _keep_fence(lane)
     return outcome
+
+
+def _opening(lane: Lane, ahead: Ahead | None) -> tuple[list[str], tuple[Command, ...]]:
+    """The keys to guard for the next transaction, and the commands that open it, if that is worth it."""
+    if ahead is None or lane.replication is not None:
+        return [], ()  # what waits for the replicas must not stand behind MULTI
+    if ahead.reads and not lane.trust.allows(ahead.topic):
+        return [], ()
+    guards = ahead.guards
+    # the fence comes first: it must be guarded in a packet that is acknowledged before the commit
+    return guards, (("WATCH", lane.fence.key, *guards), *ahead.reads, ("MULTI",))
 
 
 def _note_opening(

@@ -17,7 +17,7 @@ from pyqless.core.working import complete_and_pop
 from pyqless.errors import QlessError
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError
-from tests.unit.storage.simulated import Bench, Packet, lose, once
+from tests.unit.storage.simulated import Bench, Packet, last, lose, once
 
 TOKEN: Final = Keys().turn("q")
 LATEST: Final = "ql:py:latest-turn:q"
@@ -171,6 +171,17 @@ def test_far_from_the_store_nobody_waits() -> None:
     bench = Bench(Policy(monotonic=lambda: float(next(moments))))
     crowd(bench, "J")
     assert bench.call("pop 2 q A 1") == ["J"]
+    assert waits(bench) == []
+
+
+def test_a_commit_that_could_not_be_opened_does_not_tell_how_far_away_the_store_is() -> None:
+    moments = count()
+    bench = Bench(Policy(monotonic=lambda: float(next(moments)), chance=lambda: 0.0))
+    crowd(bench, "J", "K")
+    bench.server.meddle = once("EXEC", last("maybe"))
+    assert bench.call("pop 2 q A 1") == ["J"]
+    assert bench.call("pop 3 q A 1") == ["K"]
+    assert bench.server.connection == 2
     assert waits(bench) == []
 
 
