@@ -21,6 +21,7 @@ Theory of operation
 Where things are
     ``keys``          every key and channel          ``lua``        Lua's ways with numbers and JSON
     ``keyspace``      Redis's data model             ``effects``    what passes between rule and driver
-    ``transaction``   one attempt, with its overlay  ``commands``   the wire's names, arguments and replies
+    ``transaction``   one attempt at a rule          ``commands``   the wire's names, arguments and replies
+    ``overlay``       what it reads                  ``staging``    what it writes
     All other modules hold rules, one area each, named after what they are about.
 """

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from pyqless.core import history, records
-from pyqless.core.effects import Command, Replies, Transition
+from pyqless.core.effects import Command, Replies, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.models import Job
 from pyqless.core.records import StoredJob
-from pyqless.core.transaction import Stale, Transaction, raise_first
+from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import DanglingEntry, StoreCorrupted
 
 __all__ = [

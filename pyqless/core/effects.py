@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from pyqless.errors import StoreCorrupted
+
 if TYPE_CHECKING:
     from pyqless.core.transaction import Transaction
 
@@ -20,6 +22,7 @@ __all__ = [
     "Replies",
     "Transition",
     "key_of",
+    "raise_first",
 ]
 
 T = TypeVar("T")
@@ -31,6 +34,12 @@ Command: TypeAlias = tuple[Any, ...]
 #: One reply a read, in its order, in the forms that ``pyqless.core.keyspace`` gives.
 #: Where a key is of another type than the read wants, its reply is a ``StoreCorrupted``.
 Replies: TypeAlias = list[Any]
+
+
+def raise_first(replies: Replies) -> None:
+    """Raise the first fault that stands in the place of a reply."""
+    if StoreCorrupted in map(type, replies):
+        raise next(reply for reply in replies if type(reply) is StoreCorrupted)
 
 
 #: the key of a command

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from pyqless.core import lua
 from pyqless.core.dependencies import let_go
-from pyqless.core.effects import Command, Continue, Factory, Replies, Transition
+from pyqless.core.effects import Command, Continue, Factory, Replies, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.records import StoredJob
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.core.waking import announced
 from pyqless.errors import StoreCorrupted
 

@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import TypeVar
 
 from pyqless.core.chaining import resumed
-from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
+from pyqless.core.effects import Batch, Command, Factory, Replies, Transition, raise_first
 from pyqless.core.foreseeing import note_puts
 from pyqless.core.keys import Keys
 from pyqless.core.settings import Settings
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.errors import QueueFull
 
 __all__ = ["setting_of", "within"]

@@ -8,7 +8,7 @@ from typing import Final
 from pyqless.core import busyness, letting_go, lua, popping_many
 from pyqless.core.candidates import head_reads
 from pyqless.core.chaining import followed
-from pyqless.core.effects import Continue, FollowedBy, Replies, Transition
+from pyqless.core.effects import Continue, FollowedBy, Replies, Transition, raise_first
 from pyqless.core.foreseeing import (
     another_pop,
     completion,
@@ -25,7 +25,7 @@ from pyqless.core.paging import whole
 from pyqless.core.popping_many import pop_many
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.errors import InvalidSetting
 
 __all__ = ["peek", "pop"]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pyqless.core import failures, records, settings
 from pyqless.core.cancelling import cancel_some
-from pyqless.core.effects import Command, Continue, Factory, Transition
+from pyqless.core.effects import Command, Continue, Factory, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.records import StoredJob
 from pyqless.core.settings import Settings
@@ -22,7 +22,7 @@ from pyqless.core.sweeping import (
     require_standing,
     sweep,
 )
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.errors import DanglingEntry, StoreCorrupted
 
 __all__ = ["delete", "places", "purge", "purge_failed"]

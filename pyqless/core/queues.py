@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyqless.core.candidates import Place, set_aside
-from pyqless.core.effects import Command, Continue, Transition
+from pyqless.core.effects import Command, Continue, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.paging import limits, page
 from pyqless.core.places import promote
 from pyqless.core.records import StoredJob
-from pyqless.core.transaction import Stale, Transaction, raise_first
+from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import StoreCorrupted
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from pyqless.core.effects import Command
-from pyqless.core.images import apply
+from pyqless.core.images import Images, apply
 from pyqless.core.keyspace import Image
 from pyqless.core.merging import merge
 
@@ -34,7 +34,7 @@ class Staging:
         self._staged: dict[str, list[Command]] = {}
         self._indexed = 0
         #: what keys that were read whole hold
-        self._images: dict[str, Image] = {}
+        self._images = Images()
 
     # -- writes -----------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from pyqless.core import records
 from pyqless.core.candidates import found_in, shown_reads
-from pyqless.core.effects import Command, Replies, Transition
+from pyqless.core.effects import Command, Replies, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.models import RecurringJob
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.doctor.report import Check, Verdict
 from pyqless.errors import DanglingEntry, StoreCorrupted
 from pyqless.storage.base import Storage

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqless.core.effects import Batch, Command, Replies
+from pyqless.core.effects import Batch, Command, Replies, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.keyspace import Keyspace, WrongType
 from pyqless.core.sortedset import SortedSet
-from pyqless.core.transaction import Transaction, raise_first
+from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
 
 #: one key of each type, and one that is not there
@@ -464,6 +464,13 @@ def test_an_image_of_another_type(tx: Transaction, keyspace: Keyspace, *, staged
     assert fault.argument == "h"
     with pytest.raises(StoreCorrupted):
         drive(tx.read(("ZSCORE", "h", "a")), keyspace)
+
+
+def test_the_image_of_a_hash(tx: Transaction, keyspace: Keyspace) -> None:
+    assert tx.image("h") is None
+    (fields, _) = drive(tx.read(("HGETALL", "h"), ("LRANGE", "l", 0, -1)), keyspace)[0]
+    assert tx.image("h") is fields
+    assert tx.image("l") is None
 
 
 def test_an_image_is_not_taken_for_one_of_another_type(tx: Transaction, keyspace: Keyspace) -> None:
