@@ -16,6 +16,9 @@ from tests.wires import names, recorded
 
 HOUR = 3600.0
 
+#: seconds that a machine may take over a few calls, however busy it is
+WHILE = 10.0
+
 
 @pytest.fixture(autouse=True)
 def _empty(one_redis_server: Server) -> None:
@@ -46,8 +49,8 @@ def test_the_stores_clock_counts(one_redis_server: Server, wrong: float) -> None
         job = client.queues["q"].pop()
         assert job is not None
         expires = float(others.jobs["J"].expires_at)
-        assert before + 60 - 0.1 <= expires <= store_time(one_redis_server) + 60 + 0.1
-        assert abs(client.storage.clock() - store_time(one_redis_server)) < 0.1
+        assert abs(expires - 60 - before) < WHILE
+        assert abs(client.storage.clock() - before) < WHILE
 
 
 def test_a_worker_whose_clock_is_wrong_takes_no_lock_that_holds(
@@ -126,7 +129,7 @@ def test_asyncio(one_redis_server: Server, wrong: float) -> None:
             assert job is not None
             return float(job.expires_at)
 
-    assert abs(asyncio.run(live()) - 60 - store_time(one_redis_server)) < 1.0
+    assert abs(asyncio.run(live()) - 60 - store_time(one_redis_server)) < WHILE
 
 
 @pytest.mark.parametrize("url", ["memory://", "fakeredis://"])
