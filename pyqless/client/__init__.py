@@ -23,6 +23,7 @@ from pyqless.client.declaring import JobFunction, job
 from pyqless.client.events import Event
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import JobOptions, OnConflict
+from pyqless.client.orders import AsyncOrder, Order, Recurrence
 from pyqless.client.sync.client import Client
 from pyqless.client.sync.config import Config
 from pyqless.client.sync.consuming import Consumer
@@ -49,6 +50,7 @@ __all__ = [
     "AsyncJob",
     "AsyncJobs",
     "AsyncOnCommit",
+    "AsyncOrder",
     "AsyncQueue",
     "AsyncQueues",
     "AsyncRecurringJob",
@@ -70,9 +72,11 @@ __all__ = [
     "NewJob",
     "OnCommit",
     "OnConflict",
+    "Order",
     "Queue",
     "QueueCounts",
     "Queues",
+    "Recurrence",
     "RecurringJob",
     "RecurringJobs",
     "Statistics",

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import inspect
+import json
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cached_property
 from inspect import Parameter
 from typing import Any
 
 from pyqless.client import checks
 from pyqless.client.fitting import fitted
+from pyqless.client.simplifying import Encoder, simplified
 from pyqless.errors import DataMismatch
 
 __all__ = ["Arguments"]
@@ -28,17 +32,34 @@ class Arguments:
         self._function = function
         self._signature = inspect.signature(function)
 
-    def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def data(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], encoder: Encoder | None
+    ) -> dict[str, Any]:
         """
         The data of a job that makes a call.
 
+        Args:
+            encoder: with which the data will be written.
+
         Raises:
             InvalidArgument: the function cannot be called so.
+            DataMismatch: an argument is not of the type it is annotated with, so that a worker would refuse it.
         """
         try:
-            return dict(self._signature.bind(*args, **kwargs).arguments)
+            data = dict(self._signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
             checks.refuse("arguments", (args, kwargs), f"do not fit {self._name}: {error}")
+        self._try(data, encoder)
+        return data
+
+    def _try(self, data: dict[str, Any], encoder: Encoder | None) -> None:
+        """Make the call's arguments of the data, as a worker will."""
+        try:
+            as_read = json.loads(json.dumps(simplified(data, encoder)))
+        except (TypeError, ValueError, RecursionError):
+            return  # whoever writes it tells what JSON cannot say
+        with suppress(NameError):  # an annotation that is a name for type checkers alone
+            self._fitted(as_read, "arguments")
 
     def call(self, data: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """
@@ -50,16 +71,23 @@ class Arguments:
         if not isinstance(data, Mapping):
             message = f"data must be an object of arguments of {self._name}: {checks.shown(data)}"
             raise DataMismatch(message, argument="data", value=data)
-        hints = typing.get_type_hints(self._function)
+        args, kwargs = self._fitted(data, "data")
+        unknown = {name: data[name] for name in data.keys() - self._signature.parameters.keys()}
+        return tuple(args), self._checked(args, kwargs | unknown)
+
+    def _fitted(self, data: Mapping[str, Any], path: str) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments that a call gets by position, and those it gets by name."""
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        left = dict(data)
-        for parameter in self._signature.parameters.values():
-            if parameter.name in left:
-                value = left.pop(parameter.name)
-                kind = _kind(parameter, hints.get(parameter.name, Any))
-                _add(parameter, fitted(value, kind, f"data[{parameter.name!r}]"), args, kwargs)
-        return tuple(args), self._checked(args, kwargs | left)
+        for name, parameter in self._signature.parameters.items():
+            if name in data:
+                kind = _kind(parameter, self._hints.get(name, Any))
+                _add(parameter, fitted(data[name], kind, f"{path}[{name!r}]"), args, kwargs)
+        return args, kwargs
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return typing.get_type_hints(self._function)
 
     def _checked(self, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

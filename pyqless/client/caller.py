@@ -50,6 +50,7 @@ class Caller(Generic[S]):
 
     Attributes:
         storage: what runs the rules.
+        encoder: as it was given.
 
     Raises:
         InvalidArgument: one of them is no good.
@@ -62,7 +63,7 @@ class Caller(Generic[S]):
     ) -> None:
         self._worker_name = checks.optional(checks.name, "worker_name", worker_name)
         self.max_data_size = checks.whole("max_data_size", max_data_size, least=1)
-        self._encoder = checks.optional(checks.function, "encoder", encoder)
+        self.encoder = checks.optional(checks.function, "encoder", encoder)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.storage.url} as {self.worker_name!r}>"
@@ -78,7 +79,7 @@ class Caller(Generic[S]):
         if is_plain(data):
             return payload.encode(data, self.max_data_size, is_plain=True)
         try:
-            simple = simplified(data, self._encoder)
+            simple = simplified(data, self.encoder)
         except RecursionError:
             simple = data  # it contains itself, which is told by whoever writes it
         return payload.encode(simple, self.max_data_size)

@@ -62,7 +62,7 @@ class _Puts(ABC, Generic[C]):
         Returns:
             str: the jid that it will have.
         """
-        data = function.data(args, kwargs)
+        data = function.data(args, kwargs, self._client.encoder)
         return self.put(function.queue_name, function.klass_name, data, **function.defaults)
 
     @abstractmethod

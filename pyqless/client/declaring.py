@@ -13,7 +13,8 @@ from pyqless.client.aio.client import AsyncClient
 from pyqless.client.arguments import Arguments
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions
-from pyqless.client.orders import AsyncOrder, Order, Recurrence
+from pyqless.client.orders import AsyncOrder, Order, Recurrence, require_client
+from pyqless.client.simplifying import Encoder
 from pyqless.client.sync.client import Client
 
 __all__ = ["JobFunction", "job"]
@@ -87,7 +88,8 @@ class JobFunction(Generic[P, R]):
             str: the jid.
 
         Raises:
-            InvalidArgument: JSON cannot say an argument, or there is no client to put it with.
+            InvalidArgument: the arguments do not fit the function, JSON cannot say one, or there is no client to put it
+                with.
         """
         return self.options().put(*args, **kwargs)
 
@@ -101,8 +103,13 @@ class JobFunction(Generic[P, R]):
         return NewJob(self.klass_name, self.data(args, kwargs), **self._options)
 
     def options(self, **options: Unpack[PutOptions]) -> Order[P]:
-        """Choose options of ``Queue.put`` for a job: ``resize.options(jid="a").put("a.png")``."""
-        return Order(self._client(), self, options)
+        """
+        Choose options of ``Queue.put`` for a job: ``resize.options(jid="a").put("a.png")``.
+
+        Raises:
+            InvalidArgument: there is no option of that name.
+        """
+        return Order(self._client, self, {}).options(**options)
 
     def delay(self, seconds: float) -> Order[P]:
         """Let a job wait before it may run: ``resize.delay(60).put("a.png")``."""
@@ -129,13 +136,13 @@ class JobFunction(Generic[P, R]):
 
     def on(self, client: Client | AsyncClient) -> Order[P] | AsyncOrder[P]:
         """Choose the client to put it with: ``await resize.on(client).put("a.png")``."""
-        if isinstance(client, AsyncClient):
-            return AsyncOrder(client, self, {})
-        return Order(_require_client(client), self, {})
+        return self.options().on(client)
 
-    def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def data(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], encoder: Encoder | None = None
+    ) -> dict[str, Any]:
         """The data of a job that makes a call; see ``Arguments.data``."""
-        return self._arguments.data(args, kwargs)
+        return self._arguments.data(args, kwargs, encoder)
 
     @property
     def defaults(self) -> PutOptions:
@@ -147,7 +154,7 @@ class JobFunction(Generic[P, R]):
         if source is None:
             fault = "is missing: give job() one, or call on(client)"
             checks.refuse("client", self.klass_name, fault)
-        return source if isinstance(source, Client) else _require_client(source())
+        return source if isinstance(source, Client) else require_client(source())
 
 
 def _told_what_is_missing(declare: F) -> F:
@@ -200,7 +207,7 @@ def job(
     options: Any = {option: value for option, value in given.items() if value is not None}
 
     if client is not None and not callable(client):
-        _require_client(client)
+        require_client(client)
 
     def declare(function: Callable[P, R]) -> JobFunction[P, R]:
         return JobFunction(
@@ -213,15 +220,6 @@ def job(
         )
 
     return declare
-
-
-def _require_client(client: object) -> Client:
-    if isinstance(client, AsyncClient):
-        checks.refuse("client", client, "is for asyncio, so it has to be named by on(client)")
-    if not isinstance(client, Client):
-        fault = f"must be a client, or a function that gives one, not {type(client).__name__}"
-        checks.refuse("client", client, fault)
-    return client
 
 
 def _name_of(function: Callable[..., Any]) -> str:

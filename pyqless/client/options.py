@@ -10,6 +10,7 @@ from typing import Any, Final, TypedDict
 
 from pyqless.client import checks
 from pyqless.core.uniqueness import OnConflict
+from pyqless.errors import InvalidArgument
 
 __all__ = [
     "JobOptions",
@@ -91,7 +92,8 @@ def require_known(given: Mapping[str, Any], known: Iterable[str], what: str) -> 
         InvalidArgument: there is one.
     """
     for name in sorted(given.keys() - set(known)):
-        checks.refuse("options", name, f"is no option of {what}")
+        message = f"{name!r} is no option of {what}, which are {', '.join(sorted(known))}"
+        raise InvalidArgument(message, argument="options", value=name)
 
 
 def on_conflict(value: Any, *, unique: bool) -> OnConflict:

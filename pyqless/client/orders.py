@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from pyqless.client import checks
+from pyqless.client.aio.client import AsyncClient
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions, require_known
+from pyqless.client.sync.client import Client
 
 if TYPE_CHECKING:
-    from pyqless.client.aio.client import AsyncClient
     from pyqless.client.declaring import JobFunction
-    from pyqless.client.sync.client import Client
 
-__all__ = ["AsyncOrder", "Order", "Recurrence"]
+__all__ = ["AsyncOrder", "Order", "Recurrence", "require_client"]
 
 P = ParamSpec("P")
-C = TypeVar("C", bound="Client | AsyncClient")
+C = TypeVar("C", bound=Client | AsyncClient)
 T = TypeVar("T")
 
 #: what ``Queue.put`` and ``Queue.recur`` take
@@ -31,12 +31,13 @@ class _Order(Generic[P, C]):
     What was chosen so far; each further choice gives another order.
 
     Args:
+        client: gives the client, once it is needed.
         options: of ``Queue.put``, besides those that the function was declared with.
     """
 
     def __init__(
         self,
-        client: C,
+        client: Callable[[], C],
         function: JobFunction[P, Any],
         options: PutOptions,
         at: float | None = None,
@@ -49,8 +50,26 @@ class _Order(Generic[P, C]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._function!r}>"
 
+    @overload
+    def on(self, client: Client) -> Order[P]: ...
+
+    @overload
+    def on(self, client: AsyncClient) -> AsyncOrder[P]: ...
+
+    def on(self, client: Client | AsyncClient) -> Order[P] | AsyncOrder[P]:
+        """Choose the client to put it with: ``await resize.on(client).put("a.png")``."""
+        if isinstance(client, AsyncClient):
+            return AsyncOrder(lambda: client, self._function, self._options, self._at)
+        checked = require_client(client)
+        return Order(lambda: checked, self._function, self._options, self._at)
+
     def options(self, **options: Unpack[PutOptions]) -> Self:
-        """Choose options of ``Queue.put``."""
+        """
+        Choose options of ``Queue.put``: ``resize.options(jid="a").put("a.png")``.
+
+        Raises:
+            InvalidArgument: there is no option of that name.
+        """
         require_known(options, _PUT, "put")
         return type(self)(self._client, self._function, {**self._options, **options}, self._at)
 
@@ -71,30 +90,45 @@ class _Order(Generic[P, C]):
     def _chosen(self) -> PutOptions:
         chosen: PutOptions = {**self._function.defaults, **self._options}
         if self._at is not None:
-            chosen["delay"] = max(0.0, self._at - self._client.storage.clock())
+            chosen["delay"] = max(0.0, self._at - self._client().storage.clock())
         return chosen
 
     def _put(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        queue: Any = self._client.queues[self._function.queue_name]
-        data = self._function.data(args, kwargs)
-        return queue.put(self._function.klass_name, data, **self._chosen())
+        function, client = self._function, self._client()
+        queue: Any = client.queues[function.queue_name]
+        data = function.data(args, kwargs, client.encoder)
+        return queue.put(function.klass_name, data, **self._chosen())
 
     def _recur(self, interval: float, options: RecurOptions) -> Callable[[Any, Any], Any]:
-        queue: Any = self._client.queues[self._function.queue_name]
-        function, chosen = self._function, {**self._chosen(), **options}
-        require_known(chosen, _RECURRING, "recurring jobs")
+        function, client = self._function, self._client()
+        queue: Any = client.queues[function.queue_name]
+        chosen = {**self._chosen(), **options}
+        require_known(chosen, _RECURRING, "recur")
 
         def put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            return queue.recur(function.klass_name, function.data(args, kwargs), interval, **chosen)
+            data = function.data(args, kwargs, client.encoder)
+            return queue.recur(function.klass_name, data, interval, **chosen)
 
         return put
 
 
-class Order(_Order[P, "Client"]):
-    """How a job is to be put, with a client that blocks."""
+class Order(_Order[P, Client]):
+    """
+    How a job of a declared function is to be put: what was chosen so far; each further choice gives another order.
+
+    A function makes one: ``resize.options(priority=5).delay(60).put("a.png")``.
+    """
 
     def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Put the job; returns the jid."""
+        """
+        Put a job that makes this call.
+
+        Returns:
+            str: the jid.
+
+        Raises:
+            InvalidArgument: the arguments do not fit the function, or there is no client to put it with.
+        """
         jid: str = self._put(args, kwargs)
         return jid
 
@@ -103,23 +137,23 @@ class Order(_Order[P, "Client"]):
         return Recurrence(self._recur(interval, options))
 
 
-class AsyncOrder(_Order[P, "AsyncClient"]):
-    """How a job is to be put, with a client for asyncio."""
+class AsyncOrder(_Order[P, AsyncClient]):
+    """As ``Order``; ``resize.on(client)`` makes one of a client for asyncio."""
 
     async def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Put the job; returns the jid."""
+        """As ``Order.put``."""
         jid: str = await self._put(args, kwargs)
         return jid
 
     def recur(
         self, interval: float, **options: Unpack[RecurOptions]
     ) -> Recurrence[P, Coroutine[Any, Any, str]]:
-        """Let it be made every so many seconds; see ``Queue.recur`` for the options."""
+        """As ``Order.recur``."""
         return Recurrence(self._recur(interval, options))
 
 
 class Recurrence(Generic[P, T]):
-    """How often a job is to be made."""
+    """How often a job is to be made; ``resize.recur(60)`` is one."""
 
     def __init__(self, put: Callable[[Any, Any], T]) -> None:
         self._put = put
@@ -127,3 +161,18 @@ class Recurrence(Generic[P, T]):
     def put(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Put the recurring job; returns its jid."""
         return self._put(args, kwargs)
+
+
+def require_client(client: object) -> Client:
+    """
+    Make sure that it is a client that blocks.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if isinstance(client, AsyncClient):
+        checks.refuse("client", client, "is for asyncio, so it has to be named by on(client)")
+    if not isinstance(client, Client):
+        fault = f"must be a client, or a function that gives one, not {type(client).__name__}"
+        checks.refuse("client", client, fault)
+    return client

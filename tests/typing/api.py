@@ -27,11 +27,14 @@ from pyqless import (
 )
 from pyqless.client import (
     AsyncConsumer,
+    AsyncOrder,
     Consumer,
     Explanation,
     JobFunction,
     JobPage,
+    Order,
     QueueCounts,
+    Recurrence,
     Statistics,
     Swept,
     Tagged,
@@ -39,7 +42,6 @@ from pyqless.client import (
     WorkerCounts,
     WorkerJobs,
 )
-from pyqless.client.orders import AsyncOrder, Order, Recurrence
 
 
 @dataclass
@@ -60,6 +62,8 @@ async def declared(client: Client, aio: AsyncClient) -> None:
     assert_type(send.recur(60, offset=5, on_conflict="keep").put("ann"), str)
     assert_type(send.options(jid="a", unique=False, on_conflict="keep").put("ann"), str)
     assert_type(send.on(client).put("ann"), str)
+    assert_type(send.options(priority=1).on(client).put("ann"), str)
+    assert_type(await send.options(priority=1).on(aio).put("ann"), str)
     assert_type(await send.on(aio).delay(5).put("ann"), str)
     assert_type(await send.on(aio).recur(60).put("ann"), str)
     assert_type(send.prepared("ann", copies=2), NewJob)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pyqless.client.aio.listening import until_ended
 from pyqless.client.aio.marks import AsyncMarks
 from pyqless.client.aio.work import AsyncWork
+from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
@@ -28,6 +29,7 @@ async def walk(client: AsyncClient, steps: Walk) -> AsyncIterator[AsyncJob]:
             yield AsyncJob(client, seen)
 
 
+@own_names
 class AsyncJob(AsyncWork, AsyncMarks):
     """As ``Job``."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.aio.listening import until_ended
+from pyqless.client.naming import own_names
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncJobs"]
 
 
+@own_names
 class AsyncJobs(AsyncJobBatches, Part):
     """As ``Jobs``; ``await jobs[jid]`` is one of them, or raises ``JobNotFound``."""
 

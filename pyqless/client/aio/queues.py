@@ -14,6 +14,7 @@ from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.putting import AsyncPuts
 from pyqless.client.aio.queue_settings import AsyncQueueSettings
 from pyqless.client.aio.sweeps import AsyncSweeps
+from pyqless.client.naming import own_names
 from pyqless.client.requests import queues as requests
 from pyqless.client.views.part import Part
 from pyqless.core.queues import QueueCounts
@@ -45,6 +46,7 @@ class AsyncQueues(Part):
         return await self.client.storage.run(requests.all_counts())
 
 
+@own_names
 class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncPutBatches, AsyncSweeps):
     """As ``Queue``."""
 

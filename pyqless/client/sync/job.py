@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
@@ -28,6 +29,7 @@ def walk(client: Client, steps: Walk) -> Iterator[Job]:
             yield Job(client, seen)
 
 
+@own_names
 class Job(Work, Marks):
     """A job, to work on and to look at."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, overload
 
+from pyqless.client.naming import own_names
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Jobs"]
 
 
+@own_names
 class Jobs(JobBatches, Part):
     """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``; ``jid in jobs`` tells whether it is there."""
 

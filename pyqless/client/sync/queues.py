@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
+from pyqless.client.naming import own_names
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.batches import PutBatches
 from pyqless.client.sync.consuming import Consumer
@@ -45,6 +46,7 @@ class Queues(Part):
         return self.client.storage.run(requests.all_counts())
 
 
+@own_names
 class Queue(QueueSettings, Puts, PutBatches, Sweeps):
     """
     A queue: jobs come out by priority, and among equals in the order in which they came in.

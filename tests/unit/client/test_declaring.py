@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
 import pyqless
-from pyqless import AsyncClient, Client, Job
+from pyqless import AsyncClient, Client, Job, NewJob, OnCommit
 from pyqless.errors import DataMismatch, InvalidArgument
 from tests.unit.client.moved import MovedClock
 
@@ -89,7 +90,7 @@ def test_a_function_recurs(client: Client, clock: MovedClock) -> None:
     assert (recurring.klass_name, recurring.data) == (f"{__name__}.tidy", {})
     assert (recurring.interval, recurring.backlog) == (60, 1)
     assert recurring.next_run() == clock.now + 5
-    with pytest.raises(InvalidArgument, match="no option of recurring jobs: 'delay'"):
+    with pytest.raises(InvalidArgument, match="'delay' is no option of recur, which are backlog"):
         tidy.on(client).delay(5).recur(60)
 
 
@@ -170,7 +171,153 @@ def test_what_a_function_is_declared_with_is_checked(
     assert caught.value.argument == argument
 
 
+async def test_the_client_may_be_named_last(client: Client, async_client: AsyncClient) -> None:
+    assert tidy.options(jid="a").on(client).put() == "a"
+    assert tidy.delay(60).on(client).options(jid="b").put() == "b"
+    assert client.jobs["b"].state == "scheduled"
+    async with async_client:
+        assert await tidy.options(jid="c", priority=7).on(async_client).put() == "c"
+    assert client.jobs["c"].priority == 7
+    with pytest.raises(InvalidArgument, match="client is missing"):
+        tidy.options(jid="d").put()
+    with pytest.raises(InvalidArgument, match="client must be a client"):
+        tidy.options(jid="d").on("memory://")  # type: ignore[call-overload]
+
+
+# -- arguments that a worker would refuse -----------------------------------------------------
+
+
+@pyqless.job(queue="images")
+def book(day: date, sizes: list[Size], note: Any = None) -> date:
+    return day
+
+
+@pyqless.job(queue="images")
+def odd(path: Unknown) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Take something whose type is a name for type checkers alone."""
+
+
+async def made(call: Any, order: Any) -> Any:
+    value = call(order)
+    return await value if inspect.isawaitable(value) else value
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda order: order.put("soon", []),
+            "arguments['day'] must be a date in ISO 8601: 'soon'",
+        ),
+        (lambda order: order.put(date(2026, 1, 2), 5), "arguments['sizes'] must be a list: 5"),
+        (
+            lambda order: order.put(date(2026, 1, 2), [Size(1, 2), {"width": "1", "height": 2}]),
+            "arguments['sizes'][1]['width'] must be int: '1'",
+        ),
+        (
+            lambda order: order.recur(60).put(date(2026, 1, 2), "spec"),
+            "arguments['sizes'] must be a list: 'spec'",
+        ),
+        (
+            lambda order: order.prepared(date(2026, 1, 2), "spec"),
+            "arguments['sizes'] must be a list: 'spec'",
+        ),
+    ],
+    ids=["a date", "a list", "a part", "recurring", "prepared"],
+)
+async def test_what_a_worker_would_refuse_is_not_put(
+    client: Client, async_client: AsyncClient, call: Any, message: str
+) -> None:
+    for chosen in (client, async_client):
+        with pytest.raises(DataMismatch) as caught:
+            await made(call, book.on(chosen))
+        assert str(caught.value) == message
+    assert list(client.queues) == []
+    await async_client.close()
+
+
+def test_what_a_worker_would_take_is_put(client: Client) -> None:
+    order = book.on(client)
+    order.put(date(2026, 1, 2), [Size(1, 2)], {"any": ["thing"]})
+    assert book.process(popped(client)) == date(2026, 1, 2)
+    order.put("2026-01-02", ({"width": 1, "height": 2},))  # type: ignore[arg-type]
+    assert book.process(popped(client)) == date(2026, 1, 2)
+    with pytest.raises(InvalidArgument, match=r"data\['note'\] is of a type that JSON has not"):
+        order.put(date(2026, 1, 2), [], object())
+
+
+def test_an_annotation_that_nobody_can_read_is_left_to_the_worker(client: Client) -> None:
+    odd.on(client).put("a")
+    assert popped(client).data == {"path": "a"}
+
+
+def test_what_the_encoder_writes_is_what_is_looked_at(url: str) -> None:
+    def encoder(value: Any) -> Any:
+        return sorted(value) if isinstance(value, set) else value.toordinal()
+
+    @pyqless.job(queue="images", name="tagged")
+    def tagged(tags: set[str], day: Any) -> set[str]:
+        return tags
+
+    @pyqless.job(queue="images", name="dated")
+    def dated(day: date) -> None: ...
+
+    with Client(url, encoder=encoder) as client:
+        tagged.on(client).put({"b", "a"}, date(1, 1, 2))
+        job = popped(client)
+        assert job.data == {"tags": ["a", "b"], "day": 2}
+        assert tagged.process(job) == {"a", "b"}
+        with pytest.raises(DataMismatch, match=r"arguments\['day'\] must be a date"):
+            dated.on(client).put(date(1, 1, 2))
+
+
 # -- mistakes of beginners --------------------------------------------------------------------
+
+
+PRIO: Any = {"prio": 5}
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda client: resize.options(**PRIO),
+        lambda client: resize.on(client).options(**PRIO),
+        lambda client: resize.delay(5).options(**PRIO),
+        lambda client: NewJob("k", **PRIO),
+        lambda client: OnCommit(client, print).put("q", "k", **PRIO),
+    ],
+    ids=["function", "client", "order", "new job", "on commit"],
+)
+def test_an_option_that_there_is_not_is_named_at_once(client: Client, choose: Any) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        choose(client)
+    assert str(caught.value) == (
+        "'prio' is no option of put, which are delay, depends, jid, max_waiting, on_conflict, "
+        "priority, retries, tags, unique"
+    )
+    assert (caught.value.argument, caught.value.value) == ("options", "prio")
+    assert list(client.queues) == []
+
+
+async def test_a_wrong_call_is_told_by_the_documented_name(
+    client: Client, async_client: AsyncClient
+) -> None:
+    job: Any = Job.build("k")
+    calls: list[tuple[Any, str]] = [
+        (client.queues["q"].put, "Queue.put"),
+        (client.queues["q"].recur, "Queue.recur"),
+        (client.queues["q"].put_many, "Queue.put_many"),
+        (client.queues["q"].purge, "Queue.purge"),
+        (client.jobs.complete_many, "Jobs.complete_many"),
+        (job.complete, "Job.complete"),
+        (job.track, "Job.track"),
+        (async_client.queues["q"].put, "AsyncQueue.put"),
+        (async_client.jobs.fail_many, "AsyncJobs.fail_many"),
+    ]
+    for call, name in calls:
+        with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected .* 'prio'"):
+            await call(prio=5)
+    await async_client.close()
 
 
 def function(number: int) -> int:
