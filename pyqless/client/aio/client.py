@@ -16,6 +16,7 @@ from pyqless.client.aio.recurring import AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
+from pyqless.client.entering import EnteredAsync
 from pyqless.client.events import Source, channels
 from pyqless.client.read_only import AsyncReadOnlyStorage
 from pyqless.client.simplifying import Encoder
@@ -25,7 +26,7 @@ from pyqless.storage.base import Clock
 __all__ = ["AsyncClient"]
 
 
-class AsyncClient(Caller[AsyncStorage]):
+class AsyncClient(EnteredAsync, Caller[AsyncStorage]):
     """
     As ``Client``, for asyncio. The tasks of one loop may share a client.
 

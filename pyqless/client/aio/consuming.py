@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.listening import AsyncListener
+from pyqless.client.entering import EnteredAsync
 from pyqless.client.requests import queues as requests
 from pyqless.client.waiting import Waiting, seconds, still_handed
 from pyqless.errors import NotReplicated
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncConsumer"]
 
 
-class AsyncConsumer:
+class AsyncConsumer(EnteredAsync):
     """As ``Consumer``; one task at a time may use it."""
 
     def __init__(self, client: AsyncClient, queues: Iterable[str], interval: float | None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Self
 
 from pyqless.client import checks
+from pyqless.client.entering import EnteredAsync
 from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
@@ -17,7 +18,7 @@ from pyqless.storage.base import GAP
 __all__ = ["AsyncEvents"]
 
 
-class AsyncEvents:
+class AsyncEvents(EnteredAsync):
     """As ``Events``; it listens from ``async with`` on, or else once the first event is asked for."""
 
     def __init__(self, storage: AsyncStorage, channels: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pyqless.client import checks
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
+from pyqless.client.entering import EnteredBlocking
 from pyqless.client.events import Source, channels
 from pyqless.client.read_only import ReadOnlyStorage
 from pyqless.client.simplifying import Encoder
@@ -25,7 +26,7 @@ from pyqless.storage.base import Clock
 __all__ = ["Client"]
 
 
-class Client(Caller[Storage]):
+class Client(EnteredBlocking, Caller[Storage]):
     """
     All of qless, on one storage. Threads may share a client, and a forked child may go on using it.
 

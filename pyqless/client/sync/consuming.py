@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self, overload
 
+from pyqless.client.entering import EnteredBlocking
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.job import Job
 from pyqless.client.sync.listening import Listener
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Consumer"]
 
 
-class Consumer:
+class Consumer(EnteredBlocking):
     """
     Takes jobs from some queues, and waits for them; see ``Client.consumer``.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 from pyqless.client import checks
+from pyqless.client.entering import EnteredBlocking
 from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
@@ -16,7 +17,7 @@ from pyqless.storage.base import GAP
 __all__ = ["Events"]
 
 
-class Events:
+class Events(EnteredBlocking):
     """
     What happens, from the moment this was made on.
 

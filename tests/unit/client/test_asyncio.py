@@ -254,3 +254,23 @@ def test_what_cannot_be_awaited_does_not_ask_without_end(
         assert "x" in where
     with pytest.raises(TypeError):
         iter(where)
+
+
+async def test_what_is_entered_in_the_wrong_way_says_which_is_right(
+    async_client: AsyncClient, client: Client
+) -> None:
+    waited: list[Any] = [async_client, async_client.consumer("q"), async_client.events("log")]
+    for entered in waited:
+        name = type(entered).__name__
+        told = f"^{name} is for asyncio: use 'async with'$"
+        with pytest.raises(TypeError, match=told), entered:
+            pytest.fail("it was entered")
+    with client.consumer("q") as consumer, client.events("log") as events:
+        blocking: list[Any] = [client, consumer, events]
+        for entered in blocking:
+            name = type(entered).__name__
+            told = f"^{name} blocks: use 'with', or Async{name} for asyncio$"
+            with pytest.raises(TypeError, match=told):
+                async with entered:
+                    pytest.fail("it was entered")
+    await async_client.close()
