@@ -3,36 +3,34 @@
 
 from __future__ import annotations
 
-import inspect
+import asyncio
 import math
-import pkgutil
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
 
-from pyqless.client import AsyncClient, AsyncJob, Client, Job, JobFunction, checks
+from pyqless.client import AsyncClient, AsyncJob, Client, Job, checks
 from pyqless.core import waking
-from pyqless.errors import InvalidArgument
 from pyqless.testing.clock import Clock
+from pyqless.testing.trying import CodeByName, TestRunner, TriedAgain, awaiting
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.verdicts import Done
 
 __all__ = ["drain", "drain_async"]
-
-#: what runs jobs, by their klass
-Code: TypeAlias = Mapping[str, Callable[[Any], Any]]
 
 
 def drain(
     client: Client,
     *queues: str,
-    code: Code | None = None,
+    code: CodeByName | None = None,
     clock: Clock | None = None,
     seconds: float = 0.0,
+    keeps_results: bool = False,
 ) -> list[Job]:
     """
     Do all jobs of some queues, those that they put in turn, too, in this thread.
 
-    A job is run as by a worker: it is completed unless it did something else with itself.
-    What it raises, comes out: a test should fail with it.
+    A job is run as by a worker, within the middleware that it ``uses``: it is completed unless it did something else with
+    itself. What ``retry_on`` or ``Retry`` wants tried again is given back. Anything else that it raises comes out, and so
+    does what it raises when no retry remains: a test should fail with it.
 
     Args:
         queues: their names, those of the first going first; all queues there are unless named.
@@ -40,6 +38,7 @@ def drain(
             ``pyqless.job``, a class with a method ``process``, or a function of the job.
         clock: the client's, to be moved on to delayed and recurring jobs.
         seconds: how far it is moved at most.
+        keeps_results: enter what a job returns into its history, see ``Job.result``.
 
     Returns:
         list: the jobs that were run, in order.
@@ -49,13 +48,12 @@ def drain(
     """
     checks.instance("client", client, Client)
     end = _end(queues, code, clock, seconds)
+    runner = TestRunner.of(code or {}, keeps_results=keeps_results)
     ran: list[Job] = []
     while True:
         names = queues or tuple(counts.name for counts in client.queues.counts())
         if job := next(filter(None, (client.queues[name].pop() for name in names)), None):
-            _code_of(job.klass_name, job.queue_name, code or {})(job)
-            if job.state == "running":
-                job.complete()
+            _run(runner, job)
             ran.append(job)
             continue
         if clock is None or end is None:
@@ -68,22 +66,20 @@ def drain(
 async def drain_async(
     client: AsyncClient,
     *queues: str,
-    code: Code | None = None,
+    code: CodeByName | None = None,
     clock: Clock | None = None,
     seconds: float = 0.0,
+    keeps_results: bool = False,
 ) -> list[AsyncJob]:
-    """As ``drain``, for asyncio; what a job's code gives is awaited where it can be."""
+    """As ``drain``, for asyncio; functions that a job names run in threads, and what ``code`` gives is awaited where it can be."""
     checks.instance("client", client, AsyncClient)
     end = _end(queues, code, clock, seconds)
+    runner = TestRunner.of(awaiting(code or {}), keeps_results=keeps_results)
     ran: list[AsyncJob] = []
     while True:
         names = queues or tuple(counts.name for counts in await client.queues.counts())
         if job := await _pop(client, names):
-            value = _code_of(job.klass_name, job.queue_name, code or {})(job)
-            if inspect.isawaitable(value):
-                await value
-            if job.state == "running":
-                await job.complete()
+            await _run_async(runner, job)
             ran.append(job)
             continue
         if clock is None or end is None:
@@ -93,8 +89,35 @@ async def drain_async(
             return ran
 
 
+def _run(runner: TestRunner, job: Job) -> None:
+    try:
+        verdict = runner.run(job, Attempt.of(job, job.client.storage.clock()))
+    except TriedAgain as tried:
+        if job.retry(tried.how.delay, group=tried.how.group, message=tried.how.message) < 0:
+            raise tried.cause from None
+        return
+    if isinstance(verdict, Done):
+        if runner.keeps_results:
+            job.log("result", value=verdict.value)
+        job.complete()
+
+
+async def _run_async(runner: TestRunner, job: AsyncJob) -> None:
+    attempt = Attempt.of(job, job.client.storage.clock())
+    try:
+        verdict = await runner.run_async(job, attempt, asyncio.to_thread)
+    except TriedAgain as tried:
+        if await job.retry(tried.how.delay, group=tried.how.group, message=tried.how.message) < 0:
+            raise tried.cause from None
+        return
+    if isinstance(verdict, Done):
+        if runner.keeps_results:
+            await job.log("result", value=verdict.value)
+        await job.complete()
+
+
 def _end(
-    queues: tuple[str, ...], code: Code | None, clock: Clock | None, seconds: float
+    queues: tuple[str, ...], code: CodeByName | None, clock: Clock | None, seconds: float
 ) -> float | None:
     """Check what is asked for; give the moment up to which a clock may be moved, if there is one."""
     checks.names("queues", queues)
@@ -117,21 +140,3 @@ def _move_on(clock: Clock, end: float, looks: list[waking.Outlook]) -> bool:
         return False
     clock.now = due
     return True
-
-
-def _code_of(klass: str, queue: str, code: Code) -> Callable[[Any], Any]:
-    if klass in code:
-        return code[klass]
-    try:
-        found = pkgutil.resolve_name(klass)
-    except (ImportError, AttributeError, ValueError) as error:
-        message = f"klass names no code: {klass!r}"
-        raise InvalidArgument(message, argument="klass", value=klass) from error
-    if isinstance(found, type):
-        found = getattr(found, queue, None) or getattr(found, "process", None)
-    elif isinstance(found, JobFunction):
-        found = found.process
-    if not callable(found):
-        message = f"klass names nothing that runs a job: {klass!r}"
-        raise InvalidArgument(message, argument="klass", value=klass)
-    return found  # type: ignore[no-any-return]

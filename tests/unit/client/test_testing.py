@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ import pyqless
 from pyqless import AsyncClient, AsyncJob, Client, Job
 from pyqless.errors import InvalidArgument, JobLost
 from pyqless.testing import Clock, drain, drain_async
+from pyqless.worker import Retry, uses
+from pyqless.worker.middleware import constant, retry_on
 
 ran: list[Any] = []
 
@@ -49,6 +52,7 @@ async def add_later(left: int, right: int) -> None:
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     ran.clear()
+    tries.clear()
 
 
 def test_a_job_can_be_built_without_a_store() -> None:
@@ -124,6 +128,101 @@ def test_code_that_is_not_there_is_told(client: Client, klass: str) -> None:
     assert caught.value.argument == "klass"
 
 
+# -- as a worker runs them --------------------------------------------------------------------
+
+tries: list[float] = []
+
+
+@pyqless.job(queue="q", retries=2)
+@uses(retry_on(ConnectionError, backoff=constant(10)))
+def send(to: str, failures: int) -> str:
+    tries.append(failures)
+    if len(tries) <= failures:
+        raise ConnectionError(f"try {len(tries)}")
+    return f"sent to {to}"
+
+
+@pyqless.job(queue="q", retries=2)
+@uses(retry_on(ConnectionError, backoff=constant(10)))
+async def send_later(to: str, failures: int) -> str:
+    sent: str = send(to, failures)
+    return sent
+
+
+@pytest.fixture(params=["drain", "drain of a coroutine", "drain_async", "function in drain_async"])
+def drained(request: pytest.FixtureRequest, url: str) -> tuple[Any, Any, Any, Clock]:
+    """Give a way to drain, a client to put jobs with, a function to put, and the clock of both."""
+    clock = Clock(1000.0)
+    options: Any = {"seconds": 3600, "keeps_results": True}
+    client = Client(url, clock=clock)
+
+    async def blocking() -> Any:
+        return await asyncio.to_thread(drain, client, clock=clock, **options)
+
+    async def waiting() -> Any:
+        async with AsyncClient(url, clock=clock) as twin:
+            return await drain_async(twin, clock=clock, **options)
+
+    way = waiting if "async" in request.param else blocking
+    function = send_later if request.param in ("drain of a coroutine", "drain_async") else send
+    return way, client, function, clock
+
+
+async def test_what_is_to_be_tried_again_is(drained: Any) -> None:
+    way, client, function, clock = drained
+    jid = function.on(client).put("ann", 2)
+    jobs = await way()
+    assert [job.jid for job in jobs] == [jid] * 3
+    assert (len(tries), clock.now) == (3, 1020.0)
+    assert (client.jobs[jid].state, client.jobs[jid].result) == ("complete", "sent to ann")
+
+
+async def test_a_job_whose_retries_are_spent_fails_and_says_why(drained: Any) -> None:
+    way, client, function, _ = drained
+    jid = function.on(client).put("ann", 9)
+    with pytest.raises(ConnectionError, match="try 3"):
+        await way()
+    job = client.jobs[jid]
+    assert job.state == "failed"
+    assert job.failure.message.endswith("ConnectionError: try 3")
+
+
+def test_a_job_may_ask_for_another_try(client: Client) -> None:
+    def ask(job: Any) -> None:
+        if job.remaining == 5:
+            raise Retry
+
+    client.queues["q"].put("k", jid="a")
+    assert [job.state for job in drain(client, code={"k": ask})] == ["waiting", "complete"]
+
+
+def test_jobs_see_what_they_see_in_a_worker(client: Client) -> None:
+    def work(job: Any) -> None:
+        job.progress(1, 2)
+        job.checkpoint()
+        job.logger.info("at work")
+        ran.append(job["n"])
+
+    client.queues["q"].put("k", {"n": 1})
+    assert [job.result for job in drain(client, code={"k": work})] == [None]
+    assert ran == [1]
+
+
+async def test_code_for_asyncio_may_give_anything(async_client: AsyncClient) -> None:
+    async def later(job: Any) -> None:
+        ran.append(job.jid)
+        await job.complete("next")
+
+    code = {"a": later, "b": lambda job: later(job), "c": lambda job: ran.append(job.jid)}  # noqa: PLW0108
+    async with async_client:
+        for name in code:
+            await async_client.queues["q"].put(name, jid=name)
+        jobs = await drain_async(async_client, "q", code=code)
+    assert sorted(ran) == ["a", "b", "c"]
+    states = {job.jid: job.state for job in jobs}
+    assert states == {"a": "waiting", "b": "waiting", "c": "complete"}
+
+
 async def test_queues_are_done_for_asyncio(url: str) -> None:
     clock = Clock(1000.0)
     async with AsyncClient(url, clock=clock) as client:
@@ -155,6 +254,7 @@ BAD_DRAINS = [
     ("code", [len], (Client, "q"), {"code": [len]}),
     ("code['k']", 3, (Client, "q"), {"code": {"k": 3}}),
     ("clock", 5.0, (Client, "q"), {"clock": 5.0}),
+    ("keeps_results", 1, (Client, "q"), {"keeps_results": 1}),
     ("seconds", "60", (Client, "q"), {"seconds": "60"}),
     ("seconds", -1, (Client, "q"), {"clock": Clock(), "seconds": -1}),
 ]
