@@ -107,7 +107,7 @@ class Attempt:
             lane.policy.chance(),
             takes_turns=lane.turns.are_worth_it,
         )
-        self.reader = Reader(lane, foresight, storage.metrics)
+        self.reader = Reader(lane, foresight)
 
     def _renew_moment(self) -> None:
         """Whoever has waited comes later than it began, and finds what was put meanwhile."""

@@ -80,7 +80,9 @@ def _execute(lane: Lane, writes: list[Command], ahead: Ahead | None) -> Steps[Ou
     is_kept = True
     if outcome.kind is Kind.COMMITTED:
         lane.has_written = True
-        is_kept = lane.fence.note(outcome.replies[len(writes) :])
+        # 0 where all is as ever, which is not worth a call
+        if outcome.replies[-1] != 0:
+            is_kept = lane.fence.note(outcome.replies[len(writes) :])
     if ahead is not None and opening and lane.state is State.IDLE:
         yield from _note_opening(lane, ahead, guards, outcome.after[len(back) :], began)
     if not is_kept:

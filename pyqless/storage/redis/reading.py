@@ -8,7 +8,6 @@ from typing import Any
 
 from pyqless.core.effects import Batch, Command, Replies
 from pyqless.core.transaction import Stale
-from pyqless.storage.metrics import Metrics
 from pyqless.storage.redis.foresight import Foresight
 from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.protocol import replies_of, same
@@ -24,14 +23,12 @@ class Reader:
 
     Args:
         foresight: what was read ahead, if there is such.
-        metrics: where guesses are counted.
     """
 
     __slots__ = (
         "_foresight",
         "_lane",
         "_log",
-        "_metrics",
         "batches",
         "guards",
         "has_guessed",
@@ -39,10 +36,9 @@ class Reader:
         "stands",
     )
 
-    def __init__(self, lane: Lane, foresight: Foresight | None, metrics: Metrics) -> None:
+    def __init__(self, lane: Lane, foresight: Foresight | None) -> None:
         self._lane = lane
         self._foresight = foresight
-        self._metrics = metrics
         #: whether the guards of what was read ahead stand, and whether the transition was answered with it
         self.stands = foresight is not None
         self.has_guessed = False
@@ -82,7 +78,7 @@ class Reader:
 
     def _note_guess(self, foresight: Foresight) -> None:
         self.has_guessed = True
-        self._metrics.guesses += 1
+        self._lane.metrics.guesses += 1
         self.guards = [self._lane.fence.key, *foresight.guards]
         self._log.append((foresight.reads, foresight.replies))
 
@@ -127,7 +123,7 @@ class Reader:
         DISCARD drops the guards, so they are set anew, and what they guard must read as before. So must the places of
         jobs: a job may have moved by a write that left all that was read of its hash as it was.
         """
-        self._metrics.reopenings += 1
+        self._lane.metrics.reopenings += 1
         lane = self._lane
         guarded = set(self.guards)
         seen = [
