@@ -60,6 +60,11 @@ class Attempt:
             job.jid, job.klass_name, job.queue_name, job.acting_worker, job.expires_at, began=now
         )
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What log records that are about it carry."""
+        return {"jid": self.jid, "klass": self.klass, "queue": self.queue, "worker": self.worker}
+
     def stop(self, reason: StopReason) -> None:
         """Let the job end; the first reason counts, unless the job is lost after all."""
         is_worse = reason in (StopReason.LOST, StopReason.CANCELED)

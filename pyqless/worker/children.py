@@ -15,15 +15,15 @@ from typing import Any
 
 from pyqless.client import Job
 from pyqless.core import failures, releasing, retrying
-from pyqless.core.effects import Factory
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.child import Began, Changed, Ended, Plan, live
 from pyqless.worker.custody import Custody
+from pyqless.worker.leftovers import Fate
 from pyqless.worker.lifelines import is_suspended, kill_group, lead_group
 from pyqless.worker.records import Teller
 from pyqless.worker.settings import ExitCode
 from pyqless.worker.stopping import StopReason
-from pyqless.worker.verdicts import GROUP_LIMIT
+from pyqless.worker.verdicts import Again, Failed, Stopped, group_name
 
 __all__ = ["Child"]
 
@@ -158,7 +158,7 @@ class Child:
 
     # -- what it leaves behind ----------------------------------------------------------------
 
-    def dealing(self, job: Job) -> Factory[Any]:
+    def dealing(self, job: Job) -> Fate:
         """What becomes of a job that it had in hand; it is dead, so nobody works on that any more."""
         attempt = self.attempts.get(job.jid)
         if self.killed_for is StopReason.TIME_LIMIT and attempt is not None:
@@ -167,7 +167,8 @@ class Child:
         if self.broke:
             return self._blame(job, "ChildDied", f"the process that ran it {self.end}", retry=True)
         why = "its worker ended" if self.killed_for is None else self.killed_for.value
-        return partial(releasing.release, jid=job.jid, worker=self.name, why=why)
+        verdict = Stopped(self.killed_for or StopReason.STOPPING)
+        return Fate(partial(releasing.release, jid=job.jid, worker=self.name, why=why), verdict)
 
     @property
     def end(self) -> str:
@@ -177,10 +178,10 @@ class Child:
             return f"was killed by signal {-code}"
         return f"ended with status {code}"
 
-    def _blame(self, job: Job, kind: str, message: str, *, retry: bool) -> Factory[Any]:
-        group = f"{job.klass_name}:{kind}"[:GROUP_LIMIT]
+    def _blame(self, job: Job, kind: str, message: str, *, retry: bool) -> Fate:
+        group = group_name(f"{job.klass_name}:{kind}")
         if retry:
-            return partial(
+            again = partial(
                 retrying.retry,
                 jid=job.jid,
                 queue=job.queue_name,
@@ -188,6 +189,8 @@ class Child:
                 group=group,
                 message=message,
             )
-        return partial(
+            return Fate(again, Again(0.0, group, message))
+        fail = partial(
             failures.fail, jid=job.jid, worker=self.name, group=group, message=message, data=None
         )
+        return Fate(fail, Failed(group, message))

@@ -28,16 +28,16 @@ _SETTLING: Final = frozenset(
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):
-    """Logs with the job's name before each line, and ``jid``, ``klass`` and ``queue`` in each record."""
+    """Logs with the job's name before each line, and ``jid``, ``klass``, ``queue`` and ``worker`` in each record."""
 
     def __init__(self, attempt: Attempt) -> None:
-        context = {"jid": attempt.jid, "klass": attempt.klass, "queue": attempt.queue}
-        super().__init__(logging.getLogger("pyqless.job"), context)
+        super().__init__(logging.getLogger("pyqless.job"), attempt.fields)
         self._name = f"{attempt.klass} {attempt.jid}"
 
     def process(self, msg: Any, kwargs: Any) -> tuple[Any, Any]:
-        """See ``logging.LoggerAdapter``."""
-        return super().process(f"[{self._name}] {msg}", kwargs)
+        """See ``logging.LoggerAdapter``; what is given as ``extra`` is kept, too."""
+        fields = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        return f"[{self._name}] {msg}", {**kwargs, "extra": fields}
 
 
 class JobContext:

@@ -116,12 +116,14 @@ class Heartbeats:
         elif is_gone or now >= attempt.expires:
             self._lose(attempt, StopReason.LOST, error)
         else:
-            logger.warning("job %s: its lock was not renewed: %s", attempt.jid, error)
+            text = "job %s: its lock was not renewed: %s"
+            logger.warning(text, attempt.jid, error, extra=attempt.fields)
             left = attempt.expires - now
             self._postpone(attempt, now + min(AGAIN, max(LEAST, left / 3)))
 
     def _lose(self, attempt: Attempt, reason: StopReason, error: QlessError) -> None:
-        logger.warning("job %s is stopped (%s): %s", attempt.jid, reason, error)
+        text = "job %s is stopped (%s): %s"
+        logger.warning(text, attempt.jid, reason, error, extra=attempt.fields)
         self.remove(attempt)
         attempt.stop(reason)
 

@@ -6,25 +6,37 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyqless.client import AsyncClient, Client, Job
 from pyqless.core import releasing
 from pyqless.core.effects import Factory
 from pyqless.core.workers import WorkerCounts
 from pyqless.errors import JobLost, JobNotFound, NotRunning
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.ends import as_taken, log_end
+from pyqless.worker.verdicts import Again, Verdict
 
-__all__ = ["Dealing", "deal_with", "release", "resume", "resume_async"]
+__all__ = ["Dealing", "Fate", "deal_with", "release", "resume", "resume_async"]
 
 logger = logging.getLogger("pyqless.worker")
 
-#: makes the transition that deals with a job, or None where it is to be left alone
-Dealing = Callable[[Job], Factory[Any] | None]
+
+class Fate(NamedTuple):
+    """What becomes of a job."""
+
+    transition: Factory[Any]
+    #: what that makes of its run, if the log is to say so
+    verdict: Verdict | None = None
+
+
+#: says what becomes of a job
+Dealing = Callable[[Job], Fate]
 
 
 def release(name: str, why: str) -> Dealing:
     """Give jobs back at no cost."""
-    return lambda job: partial(releasing.release, jid=job.jid, worker=name, why=why)
+    return lambda job: Fate(partial(releasing.release, jid=job.jid, worker=name, why=why))
 
 
 def deal_with(client: Client, name: str, dealing: Dealing) -> int:
@@ -47,18 +59,28 @@ def deal_with(client: Client, name: str, dealing: Dealing) -> int:
     for job in client.jobs.multiget(*{*held.jobs, *held.stalled}):
         if job.state != "running" or job.worker_name != name:
             continue
-        if (transition := dealing(job)) is not None:
-            count += _run(client, transition)
+        count += _carry_out(client, job, name, dealing(job))
     return count
 
 
-def _run(client: Client, transition: Factory[Any]) -> int:
+def _carry_out(client: Client, job: Job, worker: str, fate: Fate) -> int:
     try:
-        client.storage.run(transition)
+        answer = client.storage.run(fate.transition)
     except (JobLost, JobNotFound, NotRunning) as error:
         logger.info("left alone: %s", error)
         return 0
+    if (verdict := fate.verdict) is not None:
+        if isinstance(verdict, Again):
+            verdict = as_taken(verdict, job.queue_name, remaining=answer)
+        now = float(client.storage.clock())
+        log_end(verdict, job, _last_run(job, worker, now), now)
     return 1
+
+
+def _last_run(job: Job, worker: str, now: float) -> Attempt:
+    popped = (entry["when"] for entry in reversed(job.history) if entry["what"] == "popped")
+    began = next(popped, now)
+    return Attempt(job.jid, job.klass_name, job.queue_name, worker, job.expires_at, began=began)
 
 
 def resume(client: Client, name: str) -> int:

@@ -174,7 +174,8 @@ class Runner:
         if job.state != "running":
             return Left()
         if self.compat:
-            logger.warning("job %s has ended, but not its run: its lock will expire", attempt.jid)
+            text = "job %s has ended, but not its run: its lock will expire"
+            logger.warning(text, attempt.jid, extra=attempt.fields)
             return Left()
         return Done(value)
 
@@ -183,7 +184,8 @@ class Runner:
         if not attempt.holds:
             return self._refused(attempt)
         if job.state != "running":
-            logger.error("job %s raised after its end", attempt.jid, exc_info=error)
+            text = "job %s raised after its end"
+            logger.error(text, attempt.jid, exc_info=error, extra=attempt.fields)
             return Left()
         if isinstance(error, JobStopped):
             return Stopped(error.reason)
@@ -214,5 +216,6 @@ class Runner:
 
     @staticmethod
     def _refused(attempt: Attempt) -> Verdict:
-        logger.warning("job %s has ended after it was %s: refused", attempt.jid, attempt.stopped)
+        text = "job %s has ended after it was %s: refused"
+        logger.warning(text, attempt.jid, attempt.stopped, extra=attempt.fields)
         return Stopped(attempt.stopped or StopReason.LOST)

@@ -31,7 +31,7 @@ from pyqless.errors import (
 )
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
-from pyqless.worker.reporting import summary_of
+from pyqless.worker.ends import as_taken, log_end
 from pyqless.worker.running import Runner
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, request, turn
@@ -80,7 +80,9 @@ def settle(
         try:
             step = steps.send(answer)
         except StopIteration as end:
-            return _told(attempt, end.value, storage.clock())
+            settled: Settled[J] = end.value
+            log_end(settled.verdict, job, attempt, storage.clock())
+            return settled
         answer = None
         if isinstance(step, float):
             sleep(step)
@@ -101,7 +103,9 @@ async def settle_async(
         try:
             step = steps.send(answer)
         except StopIteration as end:
-            return _told(attempt, end.value, storage.clock()).verdict
+            ended: Verdict = end.value.verdict
+            log_end(ended, job, attempt, storage.clock())
+            return ended
         answer = None
         if isinstance(step, float):
             await asyncio.sleep(step)
@@ -165,21 +169,25 @@ def _telling(
     attempt.settle()
     backoff = Backoff()
     while True:
-        error = yield transition
-        if not isinstance(error, QlessError):
-            return verdict
-        if isinstance(error, NotReplicated):
-            logger.warning("job %s: %s", attempt.jid, error)
-            return verdict
-        if isinstance(error, JobNotFound | JobLost | NotRunning):
-            # said twice, since the first answer was lost on its way
-            return verdict if doubtful and isinstance(error, NotRunning) else _lost(attempt, error)
+        answer = yield transition
+        if isinstance(answer, NotReplicated):
+            logger.warning("job %s: %s", attempt.jid, answer, extra=attempt.fields)
+            answer = answer.result
+        if not isinstance(answer, QlessError):
+            return _as_answered(verdict, job, answer)
+        if isinstance(answer, JobNotFound | JobLost | NotRunning):
+            if doubtful and isinstance(answer, NotRunning):
+                # said twice, since the first answer was lost on its way
+                return _as_answered(verdict, job, None)
+            return _lost(attempt, answer)
         is_over = not attempt.holds or clock() > attempt.expires + GRACE
-        if isinstance(error, StoreCorrupted | RequestError) or is_over:
-            logger.error("job %s: its end cannot be told: %s", attempt.jid, error)
+        if isinstance(answer, StoreCorrupted | RequestError) or is_over:
+            text = "job %s: its end cannot be told: %s"
+            logger.error(text, attempt.jid, answer, extra=attempt.fields)
             return Left()
-        doubtful = doubtful or isinstance(error, OutcomeUnknown)
-        logger.warning("job %s: its end is told again: %s", attempt.jid, error)
+        doubtful = doubtful or isinstance(answer, OutcomeUnknown)
+        text = "job %s: its end is told again: %s"
+        logger.warning(text, attempt.jid, answer, extra=attempt.fields)
         yield backoff.next()
 
 
@@ -194,35 +202,18 @@ def _prepared(
         return failed, request(failed, job, attempt)
 
 
+def _as_answered(
+    verdict: Verdict, job: JobView[Any], answer: tuple[Any, dict[str, str]] | None
+) -> Verdict:
+    """The verdict as the store took it; without an answer, by what was known of the job before."""
+    if not isinstance(verdict, Again):
+        return verdict
+    remaining = job.remaining - 1 if answer is None else answer[0]
+    return as_taken(verdict, job.queue_name, remaining)
+
+
 def _lost(attempt: Attempt, error: QlessError) -> Verdict:
     reason = StopReason.CANCELED if isinstance(error, JobNotFound) else StopReason.LOST
-    logger.warning("job %s has ended too late, and is refused: %s", attempt.jid, error)
+    text = "job %s has ended too late, and is refused: %s"
+    logger.warning(text, attempt.jid, error, extra=attempt.fields)
     return Stopped(reason)
-
-
-def _told(attempt: Attempt, settled: Settled[J], now: float) -> Settled[J]:
-    took = now - attempt.began
-    match settled.verdict:
-        case Done():
-            logger.info("job %s (%s) done in %.3f s", attempt.jid, attempt.klass, took)
-        case Again(delay=delay, message=message):
-            why = _told_why(attempt, message or "it asked for that")
-            logger.info(
-                "job %s given back after %.3f s, for %g s: %s", attempt.jid, took, delay, why
-            )
-        case Failed(group=group, message=message):
-            why = _told_why(attempt, message)
-            logger.warning(
-                "job %s failed after %.3f s: %s (group %s)", attempt.jid, took, why, group
-            )
-        case Stopped(reason=reason):
-            logger.warning("job %s stopped after %.3f s: %s", attempt.jid, took, reason)
-        case Left():
-            logger.info("job %s left after %.3f s", attempt.jid, took)
-    return settled
-
-
-def _told_why(attempt: Attempt, message: str) -> str:
-    """What went wrong, in a line; the whole of it is for who wants to know all."""
-    logger.debug("job %s: %s", attempt.jid, message)
-    return summary_of(message)

@@ -135,6 +135,6 @@ class ThreadWorker(BlockingWorker):
             except KeyboardInterrupt:
                 self.control.stop()
             except Exception:  # a fault of ours; the thread must not be lost for it
-                logger.exception("job %s is left to its lock", job.jid)
+                logger.exception("job %s is left to its lock", job.jid, extra={"jid": job.jid})
             finally:
                 self._free.release()

@@ -17,13 +17,13 @@ from pyqless.worker.attempts import Attempt
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
 
 __all__ = [
-    "GROUP_LIMIT",
     "Again",
     "Done",
     "Failed",
     "Left",
     "Stopped",
     "Verdict",
+    "group_name",
     "request",
     "turn",
 ]
@@ -80,9 +80,10 @@ def request(
             complete = requests.complete(job, None, 0, None)
             return _with_result(job, value, complete) if keeps_result else complete
         case Again(delay, group, message):
-            return requests.retry(job, delay, _name(group), message)
+            named = None if group is None else group_name(group)
+            return requests.retry(job, delay, named, message)
         case Failed(group, message):
-            return _fail(job, attempt, _name(group) or "failed", message)
+            return _fail(job, attempt, group_name(group) or "failed", message)
         case Stopped(reason) if reason in GIVEN_BACK:
             return partial(
                 releasing.release, jid=attempt.jid, worker=attempt.worker, why=reason.value
@@ -104,9 +105,9 @@ def turn(
     return _with_result(job, done.value, complete) if keeps_result else complete
 
 
-def _name(group: str | None) -> str | None:
+def group_name(group: str) -> str:
     """A group's name, made fit to be part of a key."""
-    return None if group is None else " ".join(group.replace("\0", " ").split())[:GROUP_LIMIT]
+    return " ".join(group.replace("\0", " ").split())[:GROUP_LIMIT]
 
 
 def _fail(job: JobView[Any], attempt: Attempt, group: str, message: str) -> Factory[Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -253,3 +254,91 @@ def test_the_log_says_why(
     assert told in last.getMessage()
     assert [record.levelname for record in details] == ["DEBUG"]
     assert (verdict.message or "") in details[0].getMessage()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "group", "told"),
+    [
+        (Again(3.0, "k:OSError", TRACE + "OSError: no"), "k:OSError", "OSError: no"),
+        (Again(3.0), "failed-retries-mail", 'Job exhausted retries in queue "mail"'),
+    ],
+    ids=["retry_on", "Retry"],
+)
+@pytest.mark.parametrize("doubtful", [False, True], ids=["answered", "answer lost"])
+def test_a_job_without_retries_left_has_failed_and_the_log_says_so(
+    client: Client,
+    queue: Queue,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    verdict: Again,
+    group: str,
+    told: str,
+    *,
+    doubtful: bool,
+) -> None:
+    queue.put("klass", {}, jid="J", retries=0)
+    (job,) = queue.pop(1)
+    errors = [OutcomeUnknown("who knows")] if doubtful else []
+    storage: Any = Flaky(client.storage, *errors, late=True)
+    attempt = Attempt.of(job, clock.now)
+    settled = settle(storage, Runner(), verdict, job, attempt, lambda _: None)
+    assert list(client.jobs.failed()) == [group]
+    assert isinstance(settled.verdict, Failed)
+    record = caplog.records[-1]
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        f"job J (klass) from mail failed after 0.000 s: {told} (group {group})"
+    )
+    assert _fields_of(record) == {
+        "jid": "J",
+        "klass": "klass",
+        "queue": "mail",
+        "worker": "ann",
+        "seconds": 0.0,
+        "outcome": "failed",
+        "group": group,
+    }
+
+
+def test_a_job_that_has_failed_itself_is_told_as_any_other(
+    client: Client, job: Job, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    job.fail("mine", "it is no good\nat all")
+    settle(client.storage, Runner(), Left(), job, Attempt.of(job, clock.now))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().endswith("failed after 0.000 s: it is no good (group mine)")
+    assert (record.__dict__["jid"], record.__dict__["group"]) == ("J", "mine")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "fields"),
+    [
+        (Done(None), {"outcome": "done"}),
+        (Again(3.0), {"outcome": "again", "delay": 3.0}),
+        (Again(3.0, "g", "m"), {"outcome": "again", "delay": 3.0, "group": "g"}),
+        (Failed("x" * 200, "m"), {"outcome": "failed", "group": "x" * 120}),
+        (Stopped(StopReason.DROPPED), {"outcome": "stopped", "reason": "dropped"}),
+        (Left(), {"outcome": "left"}),
+    ],
+)
+def test_the_log_has_fields(
+    client: Client,
+    job: Job,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    verdict: Any,
+    fields: dict[str, Any],
+) -> None:
+    caplog.set_level("INFO", "pyqless.worker")
+    attempt = Attempt.of(job, clock.now)
+    clock.now += 2
+    settle(client.storage, Runner(), verdict, job, attempt)
+    (record,) = caplog.records
+    assert _fields_of(record) == {**attempt.fields, "seconds": 2.0, **fields}
+
+
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """What a record has beside what every record has."""
+    plain = vars(logging.makeLogRecord({})).keys() | {"message", "taskName"}
+    return {name: value for name, value in vars(record).items() if name not in plain}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What is logged of the end of a run, by whoever has told it to the store."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pyqless.client.views import JobView
+from pyqless.core.failures import exhausted_message
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.reporting import summary_of
+from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, group_name
+
+__all__ = ["as_taken", "log_end"]
+
+logger = logging.getLogger("pyqless.worker")
+
+
+def as_taken(verdict: Verdict, queue: str, remaining: int) -> Verdict:
+    """
+    A verdict as the store took it: what was to be tried again has failed where its retries were spent.
+
+    Args:
+        remaining: the retries that remain, if it was to be tried again.
+    """
+    if not isinstance(verdict, Again) or remaining >= 0:
+        return verdict
+    if verdict.group is None or verdict.message is None:
+        return Failed(f"failed-retries-{queue}", exhausted_message(queue))
+    return Failed(verdict.group, verdict.message)
+
+
+def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -> None:
+    """Say in the log how a run has ended; of all that have failed in one form, at a level that is shown."""
+    fields = attempt.fields
+    seconds = fields["seconds"] = now - attempt.began
+    who = f"{attempt.jid} ({attempt.klass})"
+    match verdict:
+        case Done():
+            fields["outcome"] = "done"
+            logger.info("job %s done in %.3f s", who, seconds, extra=fields)
+        case Again(delay, group, message):
+            fields |= {"outcome": "again", "delay": delay}
+            if group is not None:
+                fields["group"] = group_name(group)
+            why = _why(message or "it asked for that", fields)
+            text = "job %s given back after %.3f s, for %g s: %s"
+            logger.info(text, who, seconds, delay, why, extra=fields)
+        case Failed(group, message):
+            _log_failure(who, group, message, fields)
+        case Stopped(reason):
+            fields |= {"outcome": "stopped", "reason": reason.value}
+            logger.warning("job %s stopped after %.3f s: %s", who, seconds, reason, extra=fields)
+        case Left():
+            # its code has ended it; where it has failed it, that is a failure as any other
+            if job.state == "failed" and (failure := job.failure) is not None:
+                _log_failure(who, failure.group, failure.message, fields)
+                return
+            fields["outcome"] = "left"
+            logger.info("job %s left after %.3f s", who, seconds, extra=fields)
+
+
+def _log_failure(who: str, group: str, message: str, fields: dict[str, Any]) -> None:
+    fields |= {"outcome": "failed", "group": group_name(group)}
+    text = "job %s from %s failed after %.3f s: %s (group %s)"
+    why = _why(message, fields)
+    logger.warning(
+        text, who, fields["queue"], fields["seconds"], why, fields["group"], extra=fields
+    )
+
+
+def _why(message: str, fields: dict[str, Any]) -> str:
+    """What went wrong, in a line; the whole of it is for who wants to know all."""
+    logger.debug("job %s: %s", fields["jid"], message, extra=fields)
+    return summary_of(message)
