@@ -11,6 +11,7 @@ from typing import Final
 
 from pyqless.client import checks
 from pyqless.client.requests import looking
+from pyqless.client.requests.effects import end_channel
 from pyqless.client.waiting import INTERVAL, read
 from pyqless.core.keys import Keys
 from pyqless.storage import Message
@@ -18,7 +19,7 @@ from pyqless.storage.channels import literal
 
 __all__ = ["Ending"]
 
-#: what the log channel says when a job comes to its end; of one whose retries are spent it may say nothing
+#: what the log channel says when a job comes to its end; of one whose retries are spent Lua clients say nothing
 _ENDS: Final = ("completed", "failed", "canceled")
 
 #: seconds to the second look where nothing can be heard; each further rest is twice as long
@@ -41,13 +42,14 @@ class Ending:
         self.look = looking.ended(jid)
         self._jid = jid
         self._log = keys.channel("log")
+        self._end = end_channel(keys, jid)
         self._interval = INTERVAL if interval is None else checks.positive("interval", interval)
         self._rest = _FIRST_REST
 
     @property
     def channels(self) -> list[str]:
         """Where that is told which wakes, as patterns."""
-        return [literal(self._log)]
+        return [literal(self._log), literal(self._end)]
 
     def rest(self, *, hears: bool) -> float:
         """For how many seconds to rest before the next look, at most."""
@@ -58,7 +60,7 @@ class Ending:
 
     def wakes(self, message: Message) -> bool:
         """Whether a message says that the job may have come to its end."""
-        if message.channel != self._log:  # a gap
+        if message.channel != self._log:  # it is told here, or there is a gap
             return True
         told = read(message.data)
         return told.get("jid") == self._jid and told.get("event") in _ENDS

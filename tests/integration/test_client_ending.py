@@ -17,6 +17,7 @@ import redis
 
 from pyqless import AsyncClient, Client
 from pyqless.client import ending
+from pyqless.conformance import Target
 from pyqless.errors import InvalidArgument, JobNotFound, StoreUnsupported
 from pyqless.worker import Finder, Runner, SerialWorker, Settings
 from tests.integration.conftest import got
@@ -60,7 +61,7 @@ def later() -> Iterator[Callable[[Callable[[], object]], None]]:
 
 def put(other: Client, jid: str = "a") -> Any:
     """Put a job, and take it in hand."""
-    other.queues["q"].put("k", jid=jid)
+    other.queues["q"].put("k", jid=jid, retries=0)
     return other.queues["q"].pop()
 
 
@@ -86,10 +87,11 @@ async def test_an_end_that_has_come_needs_no_waiting(client: Any, other: Client)
     [
         (lambda job: job.complete(), "complete"),
         (lambda job: job.fail("group", "message"), "failed"),
+        (lambda job: job.retry(), "failed"),
         (lambda job: job.client.jobs.complete_many([job]), "complete"),
         (lambda job: job.complete_and_pop(), "complete"),
     ],
-    ids=["complete", "fail", "complete_many", "complete_and_pop"],
+    ids=["complete", "fail", "retry", "complete_many", "complete_and_pop"],
 )
 async def test_an_end_wakes(
     client: Any, other: Client, later: Any, end: Callable[[Any], object], state: str
@@ -137,7 +139,7 @@ async def test_what_is_no_end_is_waited_through(client: Any, other: Client, late
         job.complete("next")
         again = other.queues["next"].pop()
         assert again is not None
-        again.retry()
+        again.timeout()
         again = other.queues["next"].pop()
         assert again is not None
         again.complete()
@@ -150,12 +152,15 @@ async def test_what_is_no_end_is_waited_through(client: Any, other: Client, late
 
 
 async def test_an_end_that_nobody_tells_of_is_found_at_the_next_look(
-    client: Any, other: Client, later: Any
+    client: Any, other: Client, store_url: str, later: Any
 ) -> None:
-    other.queues["q"].put("k", jid="a", retries=0)
-    job = other.queues["q"].pop()
-    assert job is not None
-    later(job.retry)
+    job = put(other)
+
+    def give_back() -> None:
+        with Target(store_url) as core:
+            core.call("retry", f"{time.time()}", "a", "q", job.worker_name)
+
+    later(give_back)
     found = await got(client.jobs.wait("a", timeout=10, interval=0.3))
     assert (found.state, found.failure.group) == ("failed", "failed-retries-q")
 

@@ -11,7 +11,7 @@ from pyqless.core.keys import Keys
 from pyqless.core.looking import without_writes
 from pyqless.core.transaction import Transaction
 
-__all__ = ["Look", "giving", "settled", "telling"]
+__all__ = ["Look", "end_channel", "giving", "settled", "telling", "telling_end"]
 
 T = TypeVar("T")
 
@@ -49,6 +49,23 @@ def giving(value: T, transition: Factory[object]) -> Factory[T]:
     def begin(tx: Transaction) -> Transition[T]:
         yield from transition(tx)
         return value
+
+    return begin
+
+
+def end_channel(keys: Keys, jid: str) -> str:
+    """Where pyqless tells of an end that the core is silent about, that of a job whose retries are spent."""
+    return keys.channel(f"py:end:{jid}")
+
+
+def telling_end(jid: str, retry: Factory[int]) -> Factory[int]:
+    """Let a retry tell those who wait for the job's end if it has failed."""
+
+    def begin(tx: Transaction) -> Transition[int]:
+        remaining = yield from retry(tx)
+        if remaining < 0:
+            tx.publish(end_channel(tx.keys, jid), "")
+        return remaining
 
     return begin
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pyqless.client import checks
-from pyqless.client.requests.effects import settled, telling
+from pyqless.client.requests.effects import settled, telling, telling_end
 from pyqless.client.requests.enqueueing import job_spec
 from pyqless.client.views import JobView
 from pyqless.core import (
@@ -139,21 +139,16 @@ def retry(job: Job, delay: float, group: str | None, message: str | None) -> Fac
     if (group is None) != (message is None):
         missing = "message" if message is None else "group"
         checks.refuse(missing, None, "is missing, group and message go together")
-    return announced(
-        telling(
-            Keys.job,
-            job.jid,
-            partial(
-                retrying.retry,
-                jid=job.jid,
-                queue=job.queue_name,
-                worker=job.acting_worker,
-                delay=checks.number("delay", delay, least=0),
-                group=checks.optional(checks.name, "group", group),
-                message=checks.optional(checks.text, "message", message),
-            ),
-        )
+    again = partial(
+        retrying.retry,
+        jid=job.jid,
+        queue=job.queue_name,
+        worker=job.acting_worker,
+        delay=checks.number("delay", delay, least=0),
+        group=checks.optional(checks.name, "group", group),
+        message=checks.optional(checks.text, "message", message),
     )
+    return announced(telling(Keys.job, job.jid, telling_end(job.jid, again)))
 
 
 def heartbeat(job: Job) -> Factory[Outcome[float]]:
