@@ -9,10 +9,13 @@ The command line: arguments and printing, nothing else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn
 
 __all__ = ["main"]
+
+#: the exit status after Ctrl-C, as shells know it
+_INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -23,9 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: instead of the process's own.
     """
     try:
+        _load()(arguments)
+    except (
+        KeyboardInterrupt
+    ):  # while the commands are still being loaded or built: typer knows of it later on
+        sys.exit(_INTERRUPTED)
+
+
+def _load() -> Callable[[Sequence[str] | None], NoReturn]:
+    try:
         from pyqless.cli.app import run
     except ModuleNotFoundError as missing:
         if str(missing.name).partition(".")[0] not in ("rich", "typer"):
             raise
         sys.exit("pyqless: the command line is an extra: pip install 'pyqless[cli]'")
-    run(arguments)
+    return run

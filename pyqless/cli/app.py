@@ -34,7 +34,7 @@ from pyqless.cli import (
     workers,
 )
 from pyqless.cli.naming import adopt
-from pyqless.cli.printing import clean
+from pyqless.cli.printing import note
 from pyqless.cli.status import Status
 from pyqless.errors import InvalidArgument, PrecisionWarning, QlessError
 
@@ -110,11 +110,10 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
             status = app(args=arguments, prog_name="pyqless", standalone_mode=False)
         sys.exit(status or Status.DONE)
     except _UsageError as error:
-        told = clean(error.format_message()).removesuffix(".")
-        typer.echo(f"pyqless: {told}{_where_to_look(error)}", err=True)
+        note(error.format_message().removesuffix("."), _where_to_look(error))
         sys.exit(Status.USAGE)
     except (QlessError, RedisError) as error:
-        typer.echo(f"pyqless: {clean(error)}", err=True)
+        note(error)
         sys.exit(Status.USAGE if isinstance(error, InvalidArgument) else Status.NOT_DONE)
     except OSError as error:
         if error.errno not in _UNWRITABLE:  # nobody meant to let that one out
@@ -140,7 +139,7 @@ def _warnings_in_a_line() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, PrecisionWarning):
-            typer.echo(f"pyqless: {message}", err=True)
+            note(message)
         else:
             usual(message, category, *place, **more)
 
@@ -152,7 +151,7 @@ def _warnings_in_a_line() -> Iterator[None]:
 def _give_up(error: OSError) -> NoReturn:
     """End where the standard output takes no more: on a full disk, for example."""
     with suppress(OSError):
-        typer.echo(f"pyqless: the output cannot be written: {error.strerror or error}", err=True)
+        note(f"the output cannot be written: {error.strerror or error}")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):

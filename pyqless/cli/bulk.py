@@ -7,9 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import typer
-
-from pyqless.cli.printing import clean, say, say_line, stepwise
+from pyqless.cli.printing import note, say, say_line, stepwise
 from pyqless.cli.status import Status
 from pyqless.client import NewJob, Queue, checks
 from pyqless.client.options import PutOptions
@@ -125,6 +123,6 @@ def tell(queue: Queue, jid: str, *, as_json: bool) -> None:
 
 
 def _tell_fault(number: int, fault: QlessError, *, as_json: bool) -> None:
-    typer.echo(f"pyqless: line {number}: {clean(fault)}", err=True)
+    note(f"line {number}: {fault}")
     if as_json:
         say_line({"line": number, "code": fault.code, "error": str(fault)})

@@ -10,7 +10,7 @@ import typer
 from pyqless.cli.known import is_queue, is_setting, near_settings, queue_of_setting
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import number_or_text
-from pyqless.cli.printing import say, say_json, show
+from pyqless.cli.printing import note, say, say_json, show
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
 from pyqless.client import checks
@@ -46,7 +46,7 @@ def get(
     elif value is not None:
         say(str(value))
     if value is None and not is_setting(name):
-        typer.echo(f"pyqless: {_unknown(name)}", err=True)
+        note(_unknown(name))
     raise typer.Exit(Status.NOT_DONE if value is None else Status.DONE)
 
 
@@ -74,7 +74,7 @@ def set_(
         client.config.set(name, number_or_text(value))
         queue = None if any_name else queue_of_setting(name)
         if queue is not None and not is_queue(client, queue):
-            typer.echo(f"pyqless: no queue named {queue!r} is known yet", err=True)
+            note(f"no queue named {queue!r} is known yet")
 
 
 def _require_setting(name: str) -> None:

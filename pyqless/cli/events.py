@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import say, say_line
+from pyqless.cli.printing import note, say, say_line
 from pyqless.cli.store import Url, looking
 from pyqless.client import Event, Events
 from pyqless.client.events import Source
@@ -65,7 +65,7 @@ def events(
         raise typer.BadParameter(text, param_hint="--worker")
     names: list[Source] = [source.value for source in chosen]
     with looking(url, namespace) as client, client.events(*names, worker=worker) as found:
-        typer.echo("pyqless: listening", err=True)
+        note("listening")
         for event in islice(_until_interrupted(found), count):
             _tell(event, client.storage.clock(), as_json=as_json)
 

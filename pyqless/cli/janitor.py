@@ -13,7 +13,7 @@ import typer
 
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import SPANS, spans
-from pyqless.cli.printing import say, say_line
+from pyqless.cli.printing import note, say, say_line
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
 from pyqless.worker.janitor import Janitor, Report
@@ -83,4 +83,4 @@ def _tell(report: Report, done: str) -> None:
         if what:
             say(f"{name} {done}: {', '.join(map(str, what))}")
     for fault in faults:
-        typer.echo(f"pyqless: {fault}", err=True)
+        note(fault)

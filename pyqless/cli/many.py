@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import typer
 
 from pyqless.cli.job_texts import show_jobs
-from pyqless.cli.printing import clean, say, say_json, stepwise
+from pyqless.cli.printing import note, say, say_json, stepwise
 from pyqless.cli.selecting import Selection
 from pyqless.cli.status import Status
 from pyqless.client import Client, Job
@@ -122,6 +122,6 @@ def report(deed: Deed, count: int, kept: Mapping[str, str], *, done: bool, as_js
     else:
         say(f"would {deed.name} {count:,} jobs; nothing is done without --yes")
     for jid, why in kept.items():
-        typer.echo(f"pyqless: kept {clean(jid)}: {clean(why)}", err=True)
+        note(f"kept {jid}: {why}")
     if kept:
         raise typer.Exit(Status.NOT_DONE)

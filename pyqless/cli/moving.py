@@ -14,6 +14,7 @@ from rich.progress import MofNCompleteColumn
 from rich.progress import Progress as Bars
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
+from pyqless.cli.printing import note
 from pyqless.cli.status import Status
 from pyqless.cli.store import UrlArgument, chosen, seen
 from pyqless.errors import StoreNotEmpty
@@ -42,7 +43,7 @@ def dump(url: UrlArgument = None, *, namespace: Namespace = "ql") -> None:
         try:
             header, totals = transfer.dump(storage, sys.stdout.buffer, progress=progress)
         except OSError as error:
-            typer.echo(f"pyqless: the dump cannot be written: {error}", err=True)
+            note(f"the dump cannot be written: {error}")
             raise typer.Exit(Status.NOT_DONE) from error
     _tell("dumped", header, totals)
     if not header.one_instant:

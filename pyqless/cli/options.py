@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from pyqless.client import checks
 from pyqless.storage.redaction import redacted
 from pyqless.storage.urls import SCHEMES
 
@@ -33,10 +34,18 @@ URL_HELP: Final = (
     " and password redis://USER:PASSWORD@HOST."
 )
 
+
+def _namespace(name: str) -> str:
+    return checks.name("--namespace", name)
+
+
 Namespace: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--namespace", metavar="NAME", help="What stands before the first colon of every key."
+        "--namespace",
+        metavar="NAME",
+        help="What stands before the first colon of every key.",
+        callback=_namespace,
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -95,5 +104,14 @@ def _checked(url: str | None, schemes: tuple[str, ...]) -> str | None:
         raise typer.BadParameter(str(error)) from error
     if scheme not in schemes:
         known = ", ".join(f"{known}://" for known in schemes)
-        raise typer.BadParameter(f"begins with none of {known}: {redacted(url)!r}")
+        raise typer.BadParameter(f"begins with none of {known}: {_shown(url)!r}")
     return url
+
+
+def _shown(url: str) -> str:
+    """What was typed in the place of a URL, without its secrets, wherever they stand."""
+    if urlsplit(url).netloc:
+        return redacted(url)
+    # such as USER:PASSWORD@HOST, which is no URL, so that nobody can tell what stands where
+    _, at, rest = redacted(url).removeprefix("://").rpartition("@")
+    return f"***@{rest}" if at else rest

@@ -27,6 +27,9 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 _SIZES: Final = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
+#: digits of a whole number at most; with more, a number is beyond all that is kept
+_DIGITS: Final = 400
+
 #: bytes beyond which nobody has memory
 _MOST_MEMORY: Final = 2**50
 
@@ -51,7 +54,9 @@ def number_or_text(text: str) -> float | str:
     """Read a number where there is one, written as numbers are."""
     if _is_number(text) is None:
         return text
-    return float(text) if "." in text else int(text)
+    # Python reads no whole number of thousands of digits, and nobody means one
+    is_whole = "." not in text and len(text) <= _DIGITS
+    return int(text) if is_whole else float(text)
 
 
 def spans(least: float = 0.0) -> Callable[[Any], float]:

@@ -14,7 +14,18 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["age", "clean", "day_time", "number", "say", "say_json", "say_line", "show", "stepwise"]
+__all__ = [
+    "age",
+    "clean",
+    "day_time",
+    "note",
+    "number",
+    "say",
+    "say_json",
+    "say_line",
+    "show",
+    "stepwise",
+]
 
 T = TypeVar("T")
 
@@ -29,6 +40,9 @@ _WHOLE: Final = ("jid", "state", "age")
 
 #: characters of what stands so at most: those of a UUID
 _WIDTH: Final = 36
+
+#: characters of what is told on stderr, at most
+_LONGEST: Final = 1000
 
 _STYLES: Final = {
     "running": "green",
@@ -70,6 +84,19 @@ def day_time(moment: float) -> str:
 def say(text: str) -> None:
     """Print an answer for people."""
     typer.echo(clean(text))
+
+
+def note(text: Any, more: str = "") -> None:
+    """
+    Tell on stderr what is wrong, or worth knowing, in one line.
+
+    Args:
+        more: what stands behind it, however long it is.
+    """
+    told = clean(text)
+    if len(told) > _LONGEST:  # it names what somebody has pasted by mistake
+        told = f"{told[: _LONGEST // 2]} ... {told[-_LONGEST // 2 :]}"
+    typer.echo(f"pyqless: {told}{more}", err=True)
 
 
 def say_json(value: Any) -> None:

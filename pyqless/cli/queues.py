@@ -12,7 +12,7 @@ import typer
 from pyqless.cli.histograms import bars
 from pyqless.cli.known import is_queue, require_queue
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.printing import number, say, say_json, show
+from pyqless.cli.printing import note, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
 from pyqless.client import QueueCounts, Statistics, Times
 
@@ -65,7 +65,7 @@ def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> Non
         for queue in [client.queues[name] for name in names]:
             queue.pause()
             if not is_queue(client, queue.name):
-                typer.echo(f"pyqless: no queue named {queue.name!r} is known yet", err=True)
+                note(f"no queue named {queue.name!r} is known yet")
 
 
 @app.command()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import typer
 
 from pyqless.cli.options import URL_HELP, store_url
+from pyqless.cli.printing import note
 from pyqless.client import Client
 from pyqless.errors import StoreUnavailable
 from pyqless.storage.default import VARIABLES, own_file
@@ -69,7 +70,7 @@ def chosen(url: str | None) -> str:
         return url
     own = own_file()
     names = f"URL, --url, {' or '.join(VARIABLES)}"
-    typer.echo(f"pyqless: no store is named by {names}, so it is {own}", err=True)
+    note(f"no store is named by {names}, so it is {own}")
     return own
 
 
@@ -112,5 +113,4 @@ def warn_if_gone_at_exit(client: Client) -> None:
     """Say on stderr that nobody will ever see what is put into a store that this process alone has."""
     url = client.storage.url
     if url.startswith(("memory:", "fakeredis:")):
-        text = f"pyqless: {url} lies in this process alone, and is gone when that ends"
-        typer.echo(text, err=True)
+        note(f"{url} lies in this process alone, and is gone when that ends")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.printing import age, say_json, show
+from pyqless.cli.printing import age, note, say_json, show
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
 from pyqless.client import Client
@@ -58,7 +58,7 @@ def workers(
         show(COLUMNS, (row(document, now) for document in chosen))
     missing = set(names or ()) - {document["name"] for document in chosen}
     for name in sorted(missing):
-        typer.echo(f"pyqless: no worker named {name!r} is known", err=True)
+        note(f"no worker named {name!r} is known")
     if missing:
         raise typer.Exit(Status.NOT_DONE)
 

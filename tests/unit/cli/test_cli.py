@@ -134,6 +134,16 @@ def test_a_module_of_our_own_that_is_missing_is_a_fault(monkeypatch: pytest.Monk
         main(["--version"])
 
 
+def test_an_interruption_while_commands_are_built(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyqless.cli.app.app", interrupted)
+    assert run("--version") == (130, "", "")
+
+
 # -- doctor -----------------------------------------------------------------------------------
 
 

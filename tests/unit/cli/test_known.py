@@ -96,3 +96,11 @@ def test_the_environment_names_a_file_that_is_not_there(
     # whoever changes something makes it
     assert cli("put q a.B")[0] == 0
     assert cli("queues")[0] == 0
+
+
+def test_a_long_name_that_nobody_knows_is_cut(cli: Cli) -> None:
+    status, out, err = cli(f"workers {'x' * 99999}")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("pyqless: no worker named 'xxx")
+    assert err.endswith("xxx' is known\n")
+    assert len(err) < 1200

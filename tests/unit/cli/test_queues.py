@@ -111,3 +111,17 @@ def test_bars_stand_from_the_first_to_the_last_that_is_there() -> None:
 def test_every_bin_is_drawn() -> None:
     drawn = list(bars([1.0] * len(BINS)))
     assert sum(int(line.rpartition(" ")[2]) for line in drawn) == len(BINS)
+
+
+@pytest.mark.parametrize("command", ["pause", "unpause", "forget"])
+def test_a_name_that_is_none_keeps_all_others_as_they_are(
+    cli: Cli, client: Client, command: str
+) -> None:
+    client.queues["q"].put("a.B", jid="j")
+    client.jobs["j"].cancel()
+    if command == "unpause":
+        client.queues["q"].pause()
+    before = client.queues.counts()
+    status, out, err = cli(f"queue {command} q ''")
+    assert (status, out, err) == (2, "", "pyqless: QUEUE must not be empty: ''\n")
+    assert client.queues.counts() == before
