@@ -13,9 +13,8 @@ from pyqless.core import keyspace, sortedset
 from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError, StoreCorrupted
-from pyqless.storage import memory
 from pyqless.storage.base import Described
-from pyqless.storage.memory import MemoryStorage
+from pyqless.storage.memory import MemoryStorage, database, driver, storage
 from pyqless.testing import CHECKS, Store, check_storage
 
 Patch = pytest.MonkeyPatch
@@ -34,7 +33,7 @@ def store() -> Store:
 def forgets_its_guards(patch: Patch) -> None:
     """Lets others write in the middle of a transition, and does not look."""
     idle = property(lambda _: False, lambda *_: None)
-    patch.setattr(memory._Database, "_driving", idle, raising=False)
+    patch.setattr(database.Database, "_driving", idle, raising=False)
 
 
 def keeps_what_a_failed_transition_has_staged(patch: Patch) -> None:
@@ -61,13 +60,13 @@ def reads_the_clock_once(patch: Patch) -> None:
 
 
 def reads_the_clock_for_each_link(patch: Patch) -> None:
-    until_done = memory._until_done
+    until_done = driver._until_done
 
     def forgetful(storage: Any, *arguments: Any) -> tuple[Any, Any]:
         value, _ = until_done(storage, *arguments)
         return value, storage.clock()
 
-    patch.setattr(memory, "_until_done", forgetful)
+    patch.setattr(driver, "_until_done", forgetful)
 
 
 def orders_ties_by_code_points(patch: Patch) -> None:
@@ -112,17 +111,17 @@ def hands_out_what_it_stores(patch: Patch) -> None:
 
 
 def publishes_to_all(patch: Patch) -> None:
-    patch.setattr(memory, "fnmatchcase", lambda *_: True)
+    patch.setattr(database, "fnmatchcase", lambda *_: True)
 
 
 def publishes_the_last_message_first(patch: Patch) -> None:
-    apply = memory._Database.apply
+    apply = database.Database.apply
 
     def backwards(self: Any, tx: Transaction) -> None:
         tx.writes.reverse()
         apply(self, tx)
 
-    patch.setattr(memory._Database, "apply", backwards)
+    patch.setattr(database.Database, "apply", backwards)
 
 
 def counts_and_logs_nothing(patch: Patch) -> None:
@@ -130,7 +129,7 @@ def counts_and_logs_nothing(patch: Patch) -> None:
 
 
 def shows_keys_in_any_order(patch: Patch) -> None:
-    patch.setattr(memory, "in_bytes", lambda text: text[::-1])
+    patch.setattr(storage, "in_bytes", lambda text: text[::-1])
 
 
 def clears_and_shows_everything(patch: Patch) -> None:
