@@ -6,10 +6,13 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pyqless
 from pyqless import AsyncClient, Client, Job, NewJob, OnCommit
@@ -244,6 +247,55 @@ def test_what_a_worker_would_take_is_put(client: Client) -> None:
     assert book.process(popped(client)) == date(2026, 1, 2)
     with pytest.raises(InvalidArgument, match=r"data\['note'\] is of a type that JSON has not"):
         order.put(date(2026, 1, 2), [], object())
+
+
+def _taking(kind: Any) -> Any:
+    def take(value: Any) -> Any:
+        return value
+
+    take.__annotations__ = {"value": kind}
+    return pyqless.job(queue="images", name="take")(take)
+
+
+KINDS: list[Any] = [int, float, str | None, list[Size], dict[str, date], set[int], Decimal, Any]
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False)
+    | st.text("1a", max_size=2)
+    | st.dates()
+    | st.decimals(allow_nan=False)
+    | st.builds(Size, st.integers(0, 9), st.sampled_from([1, "1"])),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.tuples(inner)
+        | st.dictionaries(st.sampled_from(["width", "height", "a"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from(KINDS), VALUES)
+def test_what_is_put_is_what_a_worker_takes(kind: Any, value: Any) -> None:
+    with Client("memory://") as client:
+        function = _taking(kind)
+        by_name = client.queues["images"]
+        try:
+            by_name.put("take", {"value": value})
+        except InvalidArgument:
+            with pytest.raises(InvalidArgument):
+                function.on(client).put(value)
+            return
+        try:
+            expected = function.process(popped(client))
+        except DataMismatch:
+            with pytest.raises(DataMismatch):
+                function.on(client).put(value)
+        else:
+            function.on(client).put(value)
+            assert function.process(popped(client)) == expected
 
 
 def test_an_annotation_that_nobody_can_read_is_left_to_the_worker(client: Client) -> None:
