@@ -7,8 +7,8 @@ import asyncio
 from typing import Any, TypeVar
 
 from pyqless.core.effects import Factory
-from pyqless.storage.base import Subscription
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
+from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["BlockingStorage"]
 

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pyqless.client import checks
 from pyqless.core.keys import Keys
-from pyqless.storage.base import GAP, Message
 from pyqless.storage.channels import literal
+from pyqless.storage.subscriptions import GAP, Message
 
 __all__ = ["Event", "Source", "channels", "event_of"]
 

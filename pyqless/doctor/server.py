@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from pyqless.doctor.report import Check, Verdict
 from pyqless.doctor.roles import RIGHTS, Role
 from pyqless.doctor.session import Session
-from pyqless.storage.base import Clock
+from pyqless.storage.described import Clock
 from pyqless.storage.redis.protocol import ServerError
 
 __all__ = ["Facts", "clock", "cluster", "identity", "learn_facts", "replication"]

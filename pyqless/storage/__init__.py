@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from pyqless.storage.base import AsyncStorage, AsyncSubscription, Message, Storage, Subscription
+from pyqless.storage.base import AsyncStorage, Storage
+from pyqless.storage.subscriptions import AsyncSubscription, Message, Subscription
 from pyqless.storage.urls import open_async_storage, open_storage
 
 __all__ = [

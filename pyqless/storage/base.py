@@ -13,107 +13,20 @@ What every storage promises
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pyqless.core.effects import Command, Factory, Transition
-from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
-from pyqless.storage.metrics import Metrics
+from pyqless.storage.described import Described
 from pyqless.storage.parts import Part, packets
+from pyqless.storage.subscriptions import AsyncSubscription, Subscription
 
-__all__ = [
-    "GAP",
-    "AsyncStorage",
-    "AsyncSubscription",
-    "Clock",
-    "Message",
-    "Storage",
-    "Subscription",
-]
+__all__ = ["AsyncStorage", "Storage"]
 
 T = TypeVar("T")
-
-#: gives the moment, Unix time in seconds
-Clock = Callable[[], float]
-
-logger = logging.getLogger("pyqless")
-
-
-class Message(NamedTuple):
-    """What was published."""
-
-    channel: str
-    data: str
-
-
-#: stands among the messages where the connection broke and was made anew: some may have been lost
-GAP: Final = Message("", "")
-
-
-class Subscription(ABC):
-    """Messages of some channels, from the moment of subscribing on; any thread may close one."""
-
-    @abstractmethod
-    def get(self, timeout: float | None = None) -> Message | None:
-        """The next message; None if there is none within ``timeout`` seconds (None: wait for ever)."""
-
-    @abstractmethod
-    def drain(self) -> list[Message]:
-        """All messages that were published before this call and not taken yet."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """End the subscription."""
-
-    def __iter__(self) -> Iterator[Message]:
-        """The messages as they come, until the subscription is closed."""
-        while (message := self.get()) is not None:
-            yield message
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Hints(dict[Any, Any]):
-    """What transitions note for later ones; all is forgotten where it becomes too much, as with ever new queues."""
-
-    #: how many there may be
-    MANY: ClassVar[int] = 10_000
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if len(self) >= self.MANY and key not in self:
-            self.clear()
-        super().__setitem__(key, value)
-
-
-class Described:
-    """What a storage is, whether it blocks or not."""
-
-    def __init__(self, url: str, namespace: str, clock: Clock) -> None:
-        #: without its password
-        self.url = url
-        self.keys = Keys(namespace)
-        self.clock = clock
-        self.metrics = Metrics()
-        #: hints that transitions leave for later ones
-        self.memory: dict[Any, Any] = Hints()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.url} namespace={self.keys.namespace!r}>"
-
-    def committed(self, tx: Transaction) -> None:
-        """Count a commit, and tell of the faults that the transition passed over."""
-        self.metrics.commits += 1
-        for fault in tx.reports:
-            self.metrics.damaged += 1
-            logger.warning("passed over damaged data: %s", fault)
 
 
 class Storage(Described, ABC):
@@ -206,29 +119,6 @@ def _writing(commands: list[Command]) -> Factory[None]:
         yield
 
     return transition
-
-
-class AsyncSubscription(ABC):
-    """As ``Subscription``, for asyncio."""
-
-    @abstractmethod
-    async def get(self, timeout: float | None = None) -> Message | None:
-        """The next message; None if there is none within ``timeout`` seconds."""
-
-    @abstractmethod
-    async def close(self) -> None:
-        """End the subscription."""
-
-    async def __aiter__(self) -> AsyncIterator[Message]:
-        """The messages as they come, until the subscription is closed."""
-        while (message := await self.get()) is not None:
-            yield message
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 class AsyncStorage(Described, ABC):

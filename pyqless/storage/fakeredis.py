@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pyqless.errors import StoreUnsupported
-from pyqless.storage.base import Clock
+from pyqless.storage.described import Clock
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
 from pyqless.storage.redis.policy import Policy
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeVar
 
 from pyqless.errors import InvalidArgument
-from pyqless.storage.base import AsyncStorage, Clock, Storage
+from pyqless.storage.base import AsyncStorage, Storage
+from pyqless.storage.described import Clock
 from pyqless.storage.fakeredis import open_async_fakeredis, open_fakeredis
 from pyqless.storage.memory import AsyncMemoryStorage, MemoryStorage
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage

@@ -13,7 +13,7 @@ from pyqless.core import keyspace, sortedset
 from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError, StoreCorrupted
-from pyqless.storage.base import Described
+from pyqless.storage.described import Described
 from pyqless.storage.memory import MemoryStorage, database, driver, storage
 from pyqless.testing import CHECKS, Store, check_storage
 

@@ -21,8 +21,8 @@ import pytest
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.storage import Message, Storage, open_async_storage, open_storage
-from pyqless.storage.base import GAP
 from pyqless.storage.sqlite import driver, listeners, subscription
+from pyqless.storage.subscriptions import GAP
 from tests.sqlite_files import start, url_of
 
 PATIENCE = 60.0

@@ -21,7 +21,7 @@ from pyqless.client.events import Source, channels
 from pyqless.client.read_only import AsyncReadOnlyStorage
 from pyqless.client.simplifying import Encoder
 from pyqless.storage import AsyncStorage, open_async_storage
-from pyqless.storage.base import Clock
+from pyqless.storage.described import Clock
 
 __all__ = ["AsyncClient"]
 

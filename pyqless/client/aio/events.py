@@ -13,7 +13,7 @@ from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import AsyncStorage, AsyncSubscription, Message
-from pyqless.storage.base import GAP
+from pyqless.storage.subscriptions import GAP
 
 __all__ = ["AsyncEvents"]
 

@@ -21,7 +21,7 @@ from pyqless.client.sync.recurring import RecurringJobs
 from pyqless.client.sync.tags import Tags
 from pyqless.client.sync.workers import Workers
 from pyqless.storage import Storage, open_storage
-from pyqless.storage.base import Clock
+from pyqless.storage.described import Clock
 
 __all__ = ["Client"]
 

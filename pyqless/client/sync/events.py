@@ -12,7 +12,7 @@ from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import Message, Storage, Subscription
-from pyqless.storage.base import GAP
+from pyqless.storage.subscriptions import GAP
 
 __all__ = ["Events"]
 

@@ -8,10 +8,12 @@ from typing import TypeVar
 
 from pyqless.core.effects import Factory
 from pyqless.errors import StoreUnavailable
-from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
+from pyqless.storage.base import AsyncStorage
+from pyqless.storage.described import Clock
 from pyqless.storage.memory.database import database_of
 from pyqless.storage.memory.driver import run
 from pyqless.storage.memory.subscriptions import AsyncMemorySubscription
+from pyqless.storage.subscriptions import AsyncSubscription
 
 __all__ = ["AsyncMemoryStorage"]
 

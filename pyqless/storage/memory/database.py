@@ -13,7 +13,7 @@ from pyqless.core.effects import Batch, Command, Replies, Transition
 from pyqless.core.keyspace import Keyspace, NotAnInteger, WrongType
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted, StoreUnavailable
-from pyqless.storage.base import Message
+from pyqless.storage.subscriptions import Message
 
 __all__ = ["Database", "Feed", "database_of"]
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, cast
 from pyqless.core.effects import Batch, Continue, Factory, FollowedBy
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import ConflictError, QlessError
-from pyqless.storage.base import Described, logger
+from pyqless.storage.described import Described, logger
 from pyqless.storage.memory.database import Database
 
 __all__ = ["run"]

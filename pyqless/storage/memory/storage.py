@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 from pyqless.core.effects import Factory
 from pyqless.errors import StoreUnavailable
-from pyqless.storage.base import Clock, Storage, Subscription
+from pyqless.storage.base import Storage
+from pyqless.storage.described import Clock
 from pyqless.storage.memory.database import database_of
 from pyqless.storage.memory.driver import run
 from pyqless.storage.memory.subscriptions import MemorySubscription
 from pyqless.storage.parts import Part, in_bytes, parts_of
+from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["MemoryStorage"]
 

@@ -7,8 +7,8 @@ import asyncio
 import queue
 from collections.abc import Callable
 
-from pyqless.storage.base import AsyncSubscription, Message, Subscription
 from pyqless.storage.memory.database import Database, Feed
+from pyqless.storage.subscriptions import AsyncSubscription, Message, Subscription
 
 __all__ = ["AsyncMemorySubscription", "MemorySubscription"]
 

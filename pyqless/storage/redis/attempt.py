@@ -8,7 +8,7 @@ from typing import Any
 from pyqless.core.effects import Batch, Factory, Replies, Transition
 from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import QlessError
-from pyqless.storage.base import Described
+from pyqless.storage.described import Described
 from pyqless.storage.redis.asking import ask_room, ask_time
 from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.committing import commit, give_way

@@ -14,7 +14,7 @@ from typing import Any
 from pyqless.core.effects import Continue, Factory, FollowedBy
 from pyqless.core.transaction import Stale
 from pyqless.errors import NotReplicated, QlessError, StoreUnavailable
-from pyqless.storage.base import Described, logger
+from pyqless.storage.described import Described, logger
 from pyqless.storage.redis.attempt import Attempt
 from pyqless.storage.redis.conflicts import explain
 from pyqless.storage.redis.lane import Lane

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyqless.core.effects import Ahead, Batch, key_of
-from pyqless.storage.base import Hints
+from pyqless.storage.described import Hints
 from pyqless.storage.redis.protocol import ServerError
 
 __all__ = ["Foresight", "Trust", "Unconfirmed"]

@@ -12,8 +12,8 @@ from typing import Any, cast
 from redis.exceptions import ResponseError
 
 from pyqless.errors import StoreRefused, StoreUnavailable
-from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
 from pyqless.storage.channels import name_of
+from pyqless.storage.subscriptions import GAP, AsyncSubscription, Message, Subscription
 
 __all__ = ["AsyncRedisSubscription", "RedisSubscription"]
 

@@ -15,7 +15,8 @@ import redis
 from pyqless.core.effects import Factory
 from pyqless.core.statistics import fold
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
-from pyqless.storage.base import Clock, Storage, Subscription
+from pyqless.storage.base import Storage
+from pyqless.storage.described import Clock
 from pyqless.storage.parts import Part
 from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.clock import clock_of
@@ -26,6 +27,7 @@ from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
 from pyqless.storage.redis.wire import Wire, borrow
+from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["RedisStorage"]
 

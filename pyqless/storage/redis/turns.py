@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pyqless.core.effects import Command
-from pyqless.storage.base import Hints
+from pyqless.storage.described import Hints
 from pyqless.storage.redis.policy import Policy
 from pyqless.storage.redis.protocol import ServerError
 

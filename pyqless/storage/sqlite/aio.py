@@ -8,10 +8,12 @@ import time
 from typing import TypeVar
 
 from pyqless.core.effects import Factory
-from pyqless.storage.base import AsyncStorage, AsyncSubscription, Clock
+from pyqless.storage.base import AsyncStorage
+from pyqless.storage.described import Clock
 from pyqless.storage.sqlite.storage import SqliteStorage
 from pyqless.storage.sqlite.subscription import AsyncSqliteSubscription
 from pyqless.storage.sqlite.threads import Threads
+from pyqless.storage.subscriptions import AsyncSubscription
 
 __all__ = ["AsyncSqliteStorage"]
 

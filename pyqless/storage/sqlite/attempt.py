@@ -9,7 +9,7 @@ from pyqless.core.effects import Batch, Command, Factory, Replies, Transition
 from pyqless.core.keyspace import NotAnInteger, WrongType
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
-from pyqless.storage.base import Described
+from pyqless.storage.described import Described
 from pyqless.storage.sqlite.keyspace import StoredKeyspace
 
 __all__ = ["Attempt"]

@@ -17,7 +17,7 @@ from pyqless.core.effects import Continue, Factory, FollowedBy
 from pyqless.core.lending import only_lends
 from pyqless.core.transaction import Stale
 from pyqless.errors import ConflictError, QlessError, StorageError
-from pyqless.storage.base import Described, logger
+from pyqless.storage.described import Described, logger
 from pyqless.storage.sqlite.attempt import Attempt
 from pyqless.storage.sqlite.bells import ring
 from pyqless.storage.sqlite.file import DatabaseFile

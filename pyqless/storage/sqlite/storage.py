@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 
 from pyqless.core.effects import Factory
 from pyqless.core.keyspace import Keyspace
-from pyqless.storage.base import Clock, Storage, Subscription
+from pyqless.storage.base import Storage
+from pyqless.storage.described import Clock
 from pyqless.storage.parts import Part
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.connection import require_library
@@ -19,6 +20,7 @@ from pyqless.storage.sqlite.locations import locate
 from pyqless.storage.sqlite.scanning import drop_some, parts_in
 from pyqless.storage.sqlite.subscription import SqliteSubscription
 from pyqless.storage.sqlite.turns import Turn
+from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["SqliteStorage"]
 

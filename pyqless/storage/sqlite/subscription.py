@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final
 
 from pyqless.errors import StorageError
-from pyqless.storage.base import GAP, AsyncSubscription, Message, Subscription
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.bells import Bell
 from pyqless.storage.sqlite.file import DatabaseFile
@@ -22,6 +21,7 @@ from pyqless.storage.sqlite.listeners import add_listener, drop_listener, matche
 from pyqless.storage.sqlite.packing import text_of
 from pyqless.storage.sqlite.threads import Threads
 from pyqless.storage.sqlite.turns import Turn
+from pyqless.storage.subscriptions import GAP, AsyncSubscription, Message, Subscription
 
 __all__ = ["AsyncSqliteSubscription", "SqliteSubscription"]
 

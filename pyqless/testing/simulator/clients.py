@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
 from pyqless.errors import StoreUnavailable
-from pyqless.storage.base import Described
+from pyqless.storage.described import Described
 from pyqless.storage.redis.clock import StoreClock
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane

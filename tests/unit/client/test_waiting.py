@@ -14,7 +14,7 @@ from pyqless.core.keys import Keys
 from pyqless.core.waking import Outlook
 from pyqless.errors import InvalidArgument
 from pyqless.storage import Message
-from pyqless.storage.base import GAP
+from pyqless.storage.subscriptions import GAP
 
 NOTHING = Outlook(ready=False, due=math.inf)
 

@@ -12,7 +12,7 @@ from pyqless.core.commands import call
 from pyqless.core.effects import Command, Factory
 from pyqless.core.keyspace import READS, Keyspace
 from pyqless.errors import QlessError, StoreUnavailable
-from pyqless.storage.base import Described
+from pyqless.storage.described import Described
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.policy import Policy

@@ -27,7 +27,7 @@ from pyqless.errors import (
     StoreUnsupported,
     WrongQueue,
 )
-from pyqless.storage.base import Hints
+from pyqless.storage.described import Hints
 from pyqless.storage.redis.foresight import Foresight, Trust
 from pyqless.storage.redis.lane import State
 from pyqless.storage.redis.protocol import ServerError
