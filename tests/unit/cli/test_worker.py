@@ -31,7 +31,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
     """Run the command up to the moment at which the worker would begin, and give that worker."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(command, "set_up", lambda level, *_, **__: levels.append(level))
+    monkeypatch.setattr(command, "set_up", lambda level, path: levels.append(level))
     monkeypatch.setattr(command, "_run", begin)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
