@@ -35,6 +35,7 @@ from pyqless.worker import (
     ThreadWorker,
     taking,
 )
+from pyqless.worker.log import JsonFormatter
 from pyqless.worker.middleware import time_limit
 from pyqless.worker.reservers import RESERVERS
 
@@ -58,6 +59,13 @@ class Order(StrEnum):
     ORDERED = "Ordered"
     ROUND_ROBIN = "RoundRobin"
     SHUFFLED = "ShuffledRoundRobin"
+
+
+class LogFormat(StrEnum):
+    """What a line of the log looks like."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def worker(
@@ -206,6 +214,14 @@ def worker(
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")
     ] = 0,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            "--log-format",
+            metavar="FORMAT",
+            help=f"Of each line of the log: {either(LogFormat)}, which has fields to filter by.",
+        ),
+    ] = LogFormat.TEXT,
     namespace: Namespace = "ql",
 ) -> None:
     """
@@ -223,8 +239,9 @@ def worker(
     if resume and name is None:
         raise typer.BadParameter("goes with --name", param_hint="--resume")
     sys.path[:0] = _places(path or [])
-    before = partial(set_up, _level(verbose), sys.path)
-    before()
+    module = None if runner is None else runner.partition(":")[0]
+    before = partial(set_up, _level(verbose), log_format, sys.path, module)
+    set_up(_level(verbose), log_format, sys.path, force=True)
     settings = Settings(
         queues=[part.strip() for part in names],
         runner=_runner(runner, modules or [], limit, compat=compat, keep_results=keep_results),
@@ -269,10 +286,28 @@ def connect(url: str, namespace: str, name: str) -> Client:
     return Client(url, namespace=namespace, worker_name=name)
 
 
-def set_up(level: int, path: list[str]) -> None:
-    """Prepare a process: what it logs, and where it looks for modules."""
+def set_up(
+    level: int,
+    log_format: LogFormat,
+    path: list[str],
+    module: str | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """
+    Prepare a process: what it logs, and where it looks for modules.
+
+    Args:
+        module: of the runner, imported since it may set up logging by itself; which has the last word.
+        force: do away with how logging was set up before.
+    """
     sys.path[:] = path
-    logging.basicConfig(level=level, format=_FORMAT, force=True)
+    handler = logging.StreamHandler()
+    if log_format is LogFormat.JSON:
+        handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=level, format=_FORMAT, handlers=[handler], force=force)
+    if module is not None:
+        importlib.import_module(module)
 
 
 def _places(named: list[Path]) -> list[str]:

@@ -41,36 +41,35 @@ def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -
             fields["outcome"] = "done"
             logger.info("job %s done in %.3f s", who, seconds, extra=fields)
         case Again(delay, group, message):
+            why = _why(message or "it asked for that", attempt)
             fields |= {"outcome": "again", "delay": delay}
             if group is not None:
                 fields["group"] = group_name(group)
-            why = _why(message or "it asked for that", fields)
             text = "job %s given back after %.3f s, for %g s: %s"
             logger.info(text, who, seconds, delay, why, extra=fields)
         case Failed(group, message):
-            _log_failure(who, group, message, fields)
+            _log_failure(group, message, attempt, seconds)
         case Stopped(reason):
             fields |= {"outcome": "stopped", "reason": reason.value}
             logger.warning("job %s stopped after %.3f s: %s", who, seconds, reason, extra=fields)
         case Left():
             # its code has ended it; where it has failed it, that is a failure as any other
             if job.state == "failed" and (failure := job.failure) is not None:
-                _log_failure(who, failure.group, failure.message, fields)
+                _log_failure(failure.group, failure.message, attempt, seconds)
                 return
             fields["outcome"] = "left"
             logger.info("job %s left after %.3f s", who, seconds, extra=fields)
 
 
-def _log_failure(who: str, group: str, message: str, fields: dict[str, Any]) -> None:
-    fields |= {"outcome": "failed", "group": group_name(group)}
-    text = "job %s from %s failed after %.3f s: %s (group %s)"
-    why = _why(message, fields)
-    logger.warning(
-        text, who, fields["queue"], fields["seconds"], why, fields["group"], extra=fields
-    )
+def _log_failure(group: str, message: str, attempt: Attempt, seconds: float) -> None:
+    why, named = _why(message, attempt), group_name(group)
+    fields = {**attempt.fields, "seconds": seconds, "outcome": "failed", "group": named}
+    text = "job %s (%s) from %s failed after %.3f s: %s (group %s)"
+    about = (attempt.jid, attempt.klass, attempt.queue, seconds, why, named)
+    logger.warning(text, *about, extra=fields)
 
 
-def _why(message: str, fields: dict[str, Any]) -> str:
+def _why(message: str, attempt: Attempt) -> str:
     """What went wrong, in a line; the whole of it is for who wants to know all."""
-    logger.debug("job %s: %s", fields["jid"], message, extra=fields)
+    logger.debug("job %s: %s", attempt.jid, message, extra=attempt.fields)
     return summary_of(message)

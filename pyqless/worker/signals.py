@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Final, Protocol
 
 from pyqless.worker.control import Control
+from pyqless.worker.log import around_the_log
 
 __all__ = ["NUDGE", "ORDERS", "Commanded", "taking"]
 
@@ -62,13 +63,12 @@ def taking(worker: Commanded) -> Iterator[None]:
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        order = ORDERS[signal.Signals(number).name]
+        name = signal.Signals(number).name
+        order = ORDERS[name]
         order(worker.control)
+        what = order.__name__.strip("_").replace("_", " ")
         # no logger: its lock may be held by what this handler has interrupted
-        os.write(
-            2,
-            f"pyqless: told to {order.__name__.strip('_').replace('_', ' ')} ({signal.Signals(number).name})\n".encode(),
-        )
+        os.write(2, f"{around_the_log(f'told to {what} ({name})')}\n".encode())
         worker.interrupt()
 
     numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]

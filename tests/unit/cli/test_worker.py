@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
     """Run the command up to the moment at which the worker would begin, and give that worker."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(command, "set_up", lambda level, path: levels.append(level))
+    monkeypatch.setattr(command, "set_up", lambda level, *_, **__: levels.append(level))
     monkeypatch.setattr(command, "_run", begin)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
@@ -227,3 +228,51 @@ def test_times_are_spans(start: Start) -> None:
     arguments = ("mail", "--kind", "serial", "--url", "memory://", *MODULE)
     worker = start(*arguments, "--grace", "2m", "--time-limit", "1h", INTERVAL="1m")
     assert (worker.settings.grace, worker.settings.interval) == (120, 60)
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    """Give the root of all loggers, and leave it as it was."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield root
+    root.setLevel(level)
+    root.handlers[:] = handlers
+
+
+def test_the_log_is_json_where_that_is_wanted(
+    root: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.set_up(logging.INFO, command.LogFormat.JSON, [*sys.path], force=True)
+    logging.getLogger("pyqless.worker").info("job %s", "J", extra={"jid": "J"})
+    told = json.loads(capsys.readouterr().err)
+    assert (told["level"], told["message"], told["jid"]) == ("INFO", "job J", "J")
+
+
+@pytest.mark.parametrize("log_format", command.LogFormat)
+def test_a_child_leaves_the_log_as_it_is(
+    root: logging.Logger, log_format: command.LogFormat
+) -> None:
+    handlers = root.handlers[:]
+    command.set_up(logging.INFO, log_format, [*sys.path])
+    assert handlers
+    assert root.handlers == handlers
+
+
+def test_the_module_of_a_runner_has_the_last_word(
+    root: logging.Logger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sets_up_logging.py").write_text(
+        "import logging\nlogging.basicConfig(handlers=[logging.NullHandler()], force=True)\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    path = [str(tmp_path), *sys.path]
+    command.set_up(logging.INFO, command.LogFormat.JSON, path, "sets_up_logging", force=True)
+    assert [type(handler) for handler in root.handlers] == [logging.NullHandler]
+
+
+def test_another_format_of_the_log_is_refused(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start("mail", *MODULE, "--log-format", "xml", status=2)
+    assert "'--log-format': 'xml' is not one of 'text', 'json'" in capsys.readouterr().err
