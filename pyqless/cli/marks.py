@@ -77,16 +77,16 @@ def top_tags(
 def track(jids: _Jids, *, url: Url = None, namespace: Namespace = "ql") -> None:
     """Publish what happens to jobs from now on."""
     with changing(url, namespace) as client:
-        for jid in jids:
-            client.jobs[jid].track()
+        for job in [client.jobs[jid] for jid in jids]:
+            job.track()
 
 
 @track_app.command("remove")
 def untrack(jids: _Jids, *, url: Url = None, namespace: Namespace = "ql") -> None:
     """Publish what happens to jobs no longer."""
     with changing(url, namespace) as client:
-        for jid in jids:
-            client.jobs[jid].untrack()
+        for job in [client.jobs[jid] for jid in jids]:
+            job.untrack()
 
 
 @track_app.command("list")

@@ -37,7 +37,7 @@ _MOST_MEMORY: Final = 2**50
 SPANS: Final = "90 (seconds), 15m, 2h, 7d"
 
 
-def json_data(text: str, hint: str = "DATA") -> Any:
+def json_data(text: str | bytes, hint: str = "DATA") -> Any:
     """
     Read JSON.
 
@@ -47,7 +47,8 @@ def json_data(text: str, hint: str = "DATA") -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"is no JSON: {error}", param_hint=hint) from error
+        fault = f"is no JSON ({error}): {checks.shown(text)}"
+        raise typer.BadParameter(fault, param_hint=hint) from error
 
 
 def number_or_text(text: str) -> float | str:

@@ -166,7 +166,7 @@ def _require_sense(
 
 
 def _value(data: str | None) -> Any:
-    return {} if data is None else json_data(sys.stdin.read() if data == "-" else data)
+    return {} if data is None else json_data(sys.stdin.buffer.read() if data == "-" else data)
 
 
 @contextmanager

@@ -84,8 +84,10 @@ def forget(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> No
     The exit status is 1 if one is not empty, or not known.
     """
     with changing(url, namespace) as client:
-        for queue in [client.queues[name] for name in names]:
+        found = [client.queues[name] for name in names]
+        for queue in found:
             require_queue(client, queue.name)
+        for queue in found:
             queue.forget()
 
 

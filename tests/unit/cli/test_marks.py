@@ -104,3 +104,16 @@ def test_wrong_usage(cli: Cli, client: Client, line: str, words: str) -> None:
     status, _, err = cli(line)
     assert status == 2
     assert words in err
+
+
+@pytest.mark.parametrize("command", ["add", "remove"])
+def test_a_job_that_is_not_there_keeps_all_others_as_they_are(
+    cli: Cli, client: Client, command: str
+) -> None:
+    job = client.jobs[client.queues["q"].put("a.B", jid="j")]
+    if command == "remove":
+        job.track()
+    status, out, err = cli(f"track {command} j nowhere")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "'nowhere'" in err
+    assert client.jobs["j"].tracked is (command == "remove")

@@ -53,6 +53,13 @@ from tests.unit.cli.conftest import Cli
         ("dump --namespace ''", ("--namespace must", "''")),
         (f"config set heartbeat {'9' * 5000}", ("heartbeat must", "inf")),
         ("config set heartbeat 0", ("heartbeat must", "0")),
+        # data
+        ("put q k {", ("DATA", "is no JSON (", "'{'")),
+        ("put q k ''", ("DATA", "is no JSON (", "''")),
+        ("recur put q k 5 nul", ("DATA", "is no JSON (", "'nul'")),
+        ("recur update j --data {", ("--data", "is no JSON (", "'{'")),
+        (f"put q k {'[' * 99999}", ("DATA", "is no JSON (", "'[[[")),
+        (f"put q k {'9' * 5000}", ("DATA", "is no JSON (", "'999")),
         # what was pasted by mistake
         (f"put q k --on-conflict {'x' * 9999}", ("--on-conflict", " ... ", "'keep'")),
         (f"pop q {'x' * 9999}", ("unexpected extra argument", " ... ")),

@@ -235,3 +235,17 @@ def test_a_stream_that_is_closed_is_empty(
     )
     assert done.returncode == status
     assert "Traceback" not in done.stderr
+
+
+def test_bytes_that_are_no_text_are_no_data(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*PYQLESS, "put", "q", "a.B", "-"],
+        env={**environment, "PYQLESS_URL": "memory://"},
+        input=b'"\xff\xfe"',
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1
+    assert b"DATA" in done.stderr
+    assert b"is no JSON" in done.stderr

@@ -125,3 +125,11 @@ def test_a_name_that_is_none_keeps_all_others_as_they_are(
     status, out, err = cli(f"queue {command} q ''")
     assert (status, out, err) == (2, "", "pyqless: QUEUE must not be empty: ''\n")
     assert client.queues.counts() == before
+
+
+def test_a_queue_that_nobody_knows_keeps_all_others_on_the_list(cli: Cli, client: Client) -> None:
+    client.queues["q"].put("a.B", jid="j")
+    client.jobs["j"].cancel()
+    status, _, err = cli("queue forget q nowhere")
+    assert (status, err) == (1, "pyqless: no queue named 'nowhere' is known\n")
+    assert [counts.name for counts in client.queues.counts()] == ["q"]
