@@ -15,8 +15,8 @@ __all__ = ["group_of", "message_of", "redacted", "summary_of"]
 #: how long a failure's message may be unless the worker is told otherwise, characters
 MESSAGE_LIMIT: Final = 10_000
 
-#: whose frames say nothing of the job
-_OURS: Final = "pyqless.worker."
+#: whose frames say nothing of the job where they lie around its code
+_AROUND: Final = frozenset({"asyncio", "contextlib", "importlib", "inspect", "pyqless"})
 
 #: a password in a URL's authority, and one that is given by name
 _SECRETS: Final = (
@@ -50,17 +50,27 @@ def group_of(error: BaseException, klass: str, queue: str, *, compat: bool) -> s
 
 
 def message_of(error: BaseException, limit: int = MESSAGE_LIMIT) -> str:
-    """An exception and its traceback, its beginning and end where it is too long, without secrets."""
-    lines = traceback.format_exception(type(error), error, _from_the_job_on(error.__traceback__))
+    """
+    An exception and its traceback, its beginning and end where it is too long, without secrets.
+
+    Of one that came before the job's code was reached there is no traceback: it would only show how pyqless works.
+    """
+    trace = _from_the_job_on(error.__traceback__)
+    is_early = trace is None and error.__traceback__ is not None
+    lines = traceback.format_exception(type(error), error, trace, chain=not is_early)
     return shortened(redacted("".join(lines).rstrip()), limit)
 
 
 def _from_the_job_on(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without what lies around the job's own code."""
-    job = trace
-    while job is not None and str(job.tb_frame.f_globals.get("__name__")).startswith(_OURS):
-        job = job.tb_next
-    return job or trace
+    """A traceback without what lies around the job's own code; None where that is all."""
+    while trace is not None and _lies_around(trace):
+        trace = trace.tb_next
+    return trace
+
+
+def _lies_around(trace: TracebackType) -> bool:
+    module = str(trace.tb_frame.f_globals.get("__name__"))
+    return module.partition(".")[0] in _AROUND
 
 
 def shortened(text: str, limit: int) -> str:
