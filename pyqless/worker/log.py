@@ -42,7 +42,7 @@ class JsonFormatter(logging.Formatter):
 
 def around_the_log(text: str) -> str:
     """A line that goes to stderr by itself, in the form of the log there where that is JSON."""
-    for handler in logging.getLogger().handlers:
+    for handler in (*logging.getLogger("pyqless").handlers, *logging.getLogger().handlers):
         if isinstance(handler.formatter, JsonFormatter):
             told = {"name": "pyqless.worker", "levelname": "INFO", "msg": text}
             return handler.formatter.format(logging.makeLogRecord(told))

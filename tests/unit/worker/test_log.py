@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pyqless.worker.log import JsonFormatter
+from pyqless.worker.log import JsonFormatter, around_the_log
 
 
 def line(**fields: Any) -> dict[str, Any]:
@@ -83,3 +84,17 @@ def test_a_traceback_is_text() -> None:
     assert told["traceback"].startswith("Traceback (most recent call last):\n")
     assert told["traceback"].endswith("base 10: 'bad'")
     assert told["stack"] == "Stack (most recent call last):"
+
+
+@pytest.mark.parametrize("name", ["pyqless", None])
+def test_what_signals_order_is_told_in_the_form_of_the_log(name: str | None) -> None:
+    assert around_the_log("told to stop") == "pyqless: told to stop"
+    logger, handler = logging.getLogger(name), logging.StreamHandler()
+    handler.setFormatter(JsonFormatter())
+    logger.addHandler(handler)
+    try:
+        told = json.loads(around_the_log("told to stop"))
+    finally:
+        logger.removeHandler(handler)
+    assert (told["logger"], told["message"]) == ("pyqless.worker", "told to stop")
+    assert told["process"] == os.getpid()
