@@ -77,10 +77,21 @@ def event_of(keys: Keys, message: Message) -> Event:
     if channel in TRACKED:
         return Event(name=channel, source="tracked", jid=message.data)
     source: Source = "log" if channel == "log" else "worker"
-    try:
-        details = json.loads(message.data)
-        return Event(
-            name=details.pop("event"), source=source, jid=details.pop("jid", None), details=details
-        )
-    except (ValueError, AttributeError, LookupError, TypeError):
+    details = _told(message.data)
+    if details is None:
         return Event(name="", source=source, jid=None, details={"data": message.data})
+    return Event(
+        name=details.pop("event"), source=source, jid=details.pop("jid", None), details=details
+    )
+
+
+def _told(text: str) -> dict[str, Any] | None:
+    """What a message tells, by name; None if it is no qless message, since anybody may publish anything."""
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("event"), str):
+        return None
+    names = map(told.get, ("jid", "queue", "to"))
+    return told if all(isinstance(name, str | None) for name in names) else None

@@ -150,7 +150,15 @@ async def test_callbacks_for_asyncio_are_awaited(async_client: pyqless.AsyncClie
         assert heard == ["a"]
 
 
-@pytest.mark.parametrize("text", ["", "nope", "5", "[]", "{}", '{"jid":"a"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "nope", "5", "[]", "{}", '{"jid":"a"}', '{"event":1}', '{"event":null,"jid":"a"}'),
+        *('{"event":"put","jid":["a"]}', '{"event":"put","jid":"a","queue":{}}'),
+        *('{"event":"put","to":5}', "[" * 100_000),
+    ],
+    ids=lambda text: text[:40],
+)
 def test_what_makes_no_sense_has_no_name(text: str) -> None:
     event = event_of(Keys(), Message("ql:log", text))
     assert (event.name, event.source, event.jid, event.details) == ("", "log", None, {"data": text})
