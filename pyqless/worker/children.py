@@ -14,6 +14,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from pyqless.client import Job
+from pyqless.client.requests.effects import telling_end
 from pyqless.core import failures, releasing, retrying
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.child import Began, Changed, Ended, Plan, live
@@ -189,7 +190,7 @@ class Child:
                 group=group,
                 message=message,
             )
-            return Fate(again, Again(0.0, group, message))
+            return Fate(telling_end(job.jid, again), Again(0.0, group, message))
         fail = partial(
             failures.fail, jid=job.jid, worker=self.name, group=group, message=message, data=None
         )

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from pyqless import Client
+from pyqless.client.requests.effects import end_channel
 from tests.workers import Worker, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at /proc")
 
 _RUNNER = """
-import asyncio, logging, sys, time
+import logging, os, time
 from pyqless.worker import Finder, Retry, Runner, uses
 from pyqless.worker.middleware import retry_on, time_limit
 
@@ -45,6 +46,10 @@ def late(job):
 @finder.register("itself")
 def itself(job):
     job.fail("mine", "no good")
+
+@finder.register("die")
+def die(job):
+    os._exit(3)
 
 runner = Runner(finder=finder)
 """
@@ -111,6 +116,20 @@ def test_every_job_that_fails_is_told_with_its_fields(
         assert [(line["jid"], line["klass"], line["step"]) for line in trying] == [
             ("A", "away", 1)
         ] * 2
+
+
+def test_a_job_whose_process_died_is_told_and_who_waits_for_its_end_hears_of_it(
+    client: Client, one_redis_url: str, tmp_path: Path
+) -> None:
+    named = arguments(tmp_path, "forking")
+    ended = client.storage.subscribe(end_channel(client.storage.keys, "J"))
+    with Worker(one_redis_url, *named, "--log-format", "json") as worker:
+        client.queues["q"].put("die", jid="J", retries=0)
+        (told,) = until(lambda: failures(worker), worker.log())
+        assert (told["jid"], told["klass"], told["group"]) == ("J", "die", "die:ChildDied")
+        assert "the process that ran it ended with status 3" in told["message"]
+        assert ended.get(5) is not None
+    ended.close()
 
 
 @pytest.mark.parametrize("spawn", [False, True], ids=["fork", "spawn"])
