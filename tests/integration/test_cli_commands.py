@@ -241,6 +241,6 @@ def test_jids_are_looked_for_wherever_they_can_be_named() -> None:
     takers = {
         " ".join(names)
         for names, function in commands()
-        if any((each.info.metavar or "").startswith("JID") for each in parameters(function))
+        if any(each.switch.strip("[").startswith("JID") for each in parameters(function))
     }
     assert takers == WITH_JIDS.keys()
