@@ -10,7 +10,7 @@ from pyqless.core import lua
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Tags, names_of, with_more
 from pyqless.core.models import RecurringJob
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import Stale, Transaction
 from pyqless.errors import CorruptedJob, InvalidArgument, RecurringJobNotFound
 
 __all__ = ["RecurSpec", "get", "recur", "tag", "unrecur", "untag", "update"]
@@ -139,8 +139,7 @@ def update(tx: Transaction, jid: str, changes: list[tuple[str, str | None]]) -> 
         RecurringJobNotFound: there is no such recurring job.
         InvalidArgument: a name or a value is no good; then nothing is changed.
     """
-    keys = tx.keys
-    key = keys.recurring_job(jid)
+    key = tx.keys.recurring_job(jid)
     moves = any(name == "queue" for name, _ in changes)
     (fields,) = yield from tx.read(("HGETALL", key), last=not moves)
     if not fields:
@@ -148,10 +147,23 @@ def update(tx: Transaction, jid: str, changes: list[tuple[str, str | None]]) -> 
     job = RecurringJob({"jid": jid} | fields)
     score = None
     if moves:
-        (score,) = yield from tx.read(("ZSCORE", keys.recur(job.text("queue")), jid), last=True)
+        score = yield from _next_run(tx, jid, job.text("queue"))
     for name, value in changes:
         score = _change(tx, jid, fields, score, name, value)
     return True
+
+
+def _next_run(tx: Transaction, jid: str, queue: str) -> Transition[float | None]:
+    """When a recurring job makes its next job, Unix time, seconds; None if it does not stand in its queue."""
+    place = ("ZSCORE", tx.keys.recur(queue), jid)
+    score: float | None
+    (score,) = yield from tx.read(place, last=True)
+    if score is None:
+        # what follows is an error, and no commit that would tell if the job has moved since its hash was read
+        seen = yield from tx.snapshot(("HGET", tx.keys.recurring_job(jid), "queue"), place)
+        if seen != [queue, None]:
+            raise Stale
+    return score
 
 
 def _change(

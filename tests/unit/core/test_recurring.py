@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyqless.conformance import Target
+from pyqless.core.transaction import Stale
 from tests.unit.core.examples import Example, Like, table
+from tests.unit.core.remembering import Store
 
 RECUR = "recur 100 q R klass {} interval 10 5"
 
@@ -287,6 +291,15 @@ def test_recur_get(core: Target, example: Example) -> None:
 )
 def test_recur_update(core: Target, example: Example) -> None:
     example.check(core)
+
+
+def test_recur_update_of_one_that_has_moved_meanwhile() -> None:
+    """What is an error in one queue may be none in the next: the hash may be older than the place."""
+    store = Store()
+    store.call(RECUR)
+    store.pretended = {("ZSCORE", "ql:q:q-recur", "R"): None, ("HGET", "ql:r:R", "queue"): "p"}
+    with pytest.raises(Stale):
+        store.call("recur.update 110 R queue other")
 
 
 TAGGED = """recur 100 q R klass {} interval 10 5 tags '["a"]'"""
