@@ -9,26 +9,24 @@ is guarded and looked up again in its place; if it has moved in between, the att
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from pyqless.core import history, records
-from pyqless.core.effects import Command, Replies, Transition, raise_first
+from pyqless.core import history
+from pyqless.core.effects import Command, Replies, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.models import Job
 from pyqless.core.records import StoredJob
-from pyqless.core.transaction import Stale, Transaction
+from pyqless.core.transaction import Transaction
 from pyqless.errors import DanglingEntry, StoreCorrupted
 
 __all__ = [
     "Candidate",
     "Heads",
     "Place",
-    "first_of",
     "found_in",
     "found_or_fault",
     "head_reads",
-    "load",
+    "order_of",
     "set_aside",
     "shown_reads",
 ]
@@ -76,17 +74,19 @@ def head_reads(keys: Keys, queue: str, count: float, spread: int = 1) -> tuple[C
     wait. So a job that was ready all the while is seen in one of them, whatever others do between the reads.
 
     Args:
-        count: how many of each, at least one; a negative one means all.
+        count: how many of each, at least one; a negative one means all. Of the recurring jobs one more, which shows
+            which comes next.
             Sets whose scores are moments are read from 0 on: the core never finds negative ones due.
         spread: how many of the waiting jobs; one more than ``count`` at least, which shows who goes next.
     """
     number = max(-1, min(int(count), _MANY)) or 1
     last = number - 1 if number > 0 else -1
     last_waiting = max(number, spread - 1) if number > 0 else -1
+    upcoming = number + 1 if number > 0 else -1
     limit = ("WITHSCORES", "LIMIT", 0, number)
     return (
         ("ZRANGE", keys.locks(queue), 0, last, "WITHSCORES"),
-        ("ZRANGEBYSCORE", keys.recur(queue), 0, "+inf", *limit),
+        ("ZRANGEBYSCORE", keys.recur(queue), 0, "+inf", "WITHSCORES", "LIMIT", 0, upcoming),
         ("ZRANGEBYSCORE", keys.scheduled(queue), 0, "+inf", *limit),
         ("ZREVRANGE", keys.work(queue), 0, last_waiting, "WITHSCORES"),
     )
@@ -175,74 +175,21 @@ def found_or_fault(tx: Transaction, jid: str, replies: Replies) -> Found:
         return fault
 
 
-def load(
-    tx: Transaction,
-    jids: Iterable[str],
-    *,
-    places: Iterable[Place] = (),
-    also: tuple[Command, ...] = (),
-    beside: tuple[Command, ...] = (),
-    last: bool = True,
-) -> Transition[tuple[dict[str, Found], Replies, Replies]]:
+def order_of(work: Scored, added: dict[str, float], removed: set[str]) -> Scored:
     """
-    Guard jobs and read all that is shown of them.
-
-    Args:
-        places: entries that must still stand where they stood.
-        also, beside: further reads of the same batch, guarded and free.
-
-    Returns:
-        what was found by jid, and the replies to ``also`` and ``beside``.
-
-    Raises:
-        Stale: an entry has moved.
-    """
-    keys, wanted, standing = tx.keys, list(dict.fromkeys(jids)), list(places)
-    replies = yield from tx.read(
-        *also,
-        *(read for jid in wanted for read in records.reads(keys, jid)),
-        free=[
-            *(("ZSCORE", place.key, place.member) for place in standing),
-            *(read for jid in wanted for read in shown_reads(keys, jid)),
-            *beside,
-        ],
-        last=last,
-        tolerant=True,
-    )
-    jobs = len(also)
-    free = jobs + 2 * len(wanted)
-    shown = free + len(standing)
-    if replies[free:shown] != [place.score for place in standing]:
-        raise Stale
-    found = {
-        jid: found_or_fault(
-            tx,
-            jid,
-            replies[jobs + 2 * at : jobs + 2 * at + 2]
-            + replies[shown + 3 * at : shown + 3 * at + 3],
-        )
-        for at, jid in enumerate(wanted)
-    }
-    return found, replies[:jobs], replies[shown + 3 * len(wanted) :]
-
-
-def first_of(work: Scored, added: dict[str, float], removed: set[str], count: int) -> Scored:
-    """
-    The jobs that go first, once what is due has been dealt with.
+    The order in which jobs go, once what is due has been dealt with.
 
     Args:
         work: the head of the waiting jobs, long enough for all of ``added`` and ``removed``.
         added: the scores of jobs that have come to wait.
         removed: jids that wait no more.
-        count: how many; a negative one leaves that many out at the end, as in the core.
     """
     scores = {jid: score for jid, score in work if jid not in removed} | added
-    order = sorted(
+    return sorted(
         scores.items(),
         key=lambda entry: (entry[1], entry[0].encode("utf-8", "surrogateescape")),
         reverse=True,
     )
-    return order[:count]
 
 
 def set_aside(tx: Transaction, queue: str, place: Place, fault: StoreCorrupted) -> bool:

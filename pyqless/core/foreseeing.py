@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from pyqless.core import busyness, expiry, letting_go, records
-from pyqless.core.candidates import head_reads, shown_reads
+from pyqless.core.candidates import head_reads
 from pyqless.core.effects import Command
+from pyqless.core.expecting import with_next_run
 from pyqless.core.keys import Keys
+from pyqless.core.lookup import Lookup
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
 from pyqless.core.transaction import Transaction
@@ -23,17 +25,15 @@ __all__ = [
     "another_pop",
     "completion",
     "completion_reads",
-    "expects_none",
-    "favourite_of",
     "next_pop",
-    "note_next",
+    "note_puts",
     "pop_opening",
     "pop_reads",
     "pop_settings",
 ]
 
-#: how many pops do without a favourite once it was not that which went
-_SHY: Final = 8
+#: seconds for which what was read ahead is of use
+_SOON: Final = 60.0
 
 COMPLETION_SETTINGS = ("max-job-history", *expiry.SETTINGS)
 
@@ -54,14 +54,14 @@ def pop_opening(keys: Keys, queue: str) -> tuple[Command, Command]:
 
 
 def pop_reads(
-    tx: Transaction, queue: str, count: float, favourite: str | None, sampler: Sampler
+    tx: Transaction, queue: str, count: float, lookup: Lookup | None, sampler: Sampler
 ) -> tuple[list[Command], list[Command]]:
     """
     What a pop of a few jobs begins with, guarded and free.
 
     Args:
-        favourite: the job that will probably be handed out, which is read with the rest.
-        sampler: of the times that jobs have waited; it is asked only if there is a favourite.
+        lookup: of what will probably be needed; it is read with the rest.
+        sampler: of the times that jobs have waited; it is asked only if there is a lookup.
     """
     keys = tx.keys
     guarded: list[Command] = [*pop_opening(keys, queue)]
@@ -69,23 +69,10 @@ def pop_reads(
         *head_reads(keys, queue, count, busyness.spread(tx, queue)),
         letting_go.look(keys),
     ]
-    if favourite is not None:
-        guarded += (*sampler.guarded(), *records.reads(keys, favourite))
-        place = ("ZSCORE", keys.work(queue), favourite)
-        free += (place, *shown_reads(keys, favourite), *sampler.free())
+    if lookup is not None:
+        guarded += (*sampler.guarded(), *lookup.guarded(keys))
+        free += (*lookup.free(keys), *sampler.free())
     return guarded, free
-
-
-def favourite_of(tx: Transaction, queue: str, count: float) -> str | None:
-    """The job that a pop will probably hand out, unless it was another of late."""
-    if tx.memory is None or count != 1 or busyness.turn(tx, queue):
-        return None
-    shy: int = tx.memory.get(("shy", queue), 0)
-    if shy:
-        tx.memory["shy", queue] = shy - 1
-        return None
-    jid: str | None = tx.memory.get(("next", queue))
-    return jid
 
 
 def completion_reads(
@@ -116,30 +103,13 @@ def completion(tx: Transaction, jid: str, queue: str) -> None:
 
 
 def another_pop(tx: Transaction, queue: str, count: float) -> None:
-    """Foresee that who has found nothing will look again, and find nothing again."""
+    """Foresee that who has found nothing will look again, and find at most what a recurring job makes by then."""
     if not tx.foresees or busyness.is_busy(tx, queue):
         return
-    guarded, free = pop_reads(tx, queue, count, None, Sampler.of(tx, "wait", queue))
-    tx.foresee("none:" + queue, *guarded, *free, aging=(tx.keys.letting_go,))
-
-
-def note_next(tx: Transaction, queue: str, jid: str | None, *, was_wrong: bool) -> None:
-    """
-    Remember which job of a queue goes next, None for no job, where somebody pops.
-
-    Args:
-        was_wrong: another went than the favourite, so that to guard this was in vain, or worse; in a busy queue, where it
-            may have gone to somebody else, it pays all the same.
-    """
-    if tx.memory is not None:
-        tx.memory["next", queue] = jid
-        if was_wrong and not busyness.is_busy(tx, queue):
-            tx.memory["shy", queue] = _SHY
-
-
-def expects_none(tx: Transaction, queue: str) -> bool:
-    """Whether the last pop left nothing behind."""
-    return tx.memory is not None and tx.memory.get(("next", queue), "") is None
+    sampler = Sampler.of(tx, "wait", queue)
+    lookup = with_next_run(tx, queue, None, tx.now + _SOON).lookup(tx.keys, queue)
+    guarded, free = pop_reads(tx, queue, count, lookup, sampler)
+    tx.foresee("none:" + queue, *guarded, *free, aging=(sampler.pending, tx.keys.letting_go))
 
 
 def note_puts(tx: Transaction, queue: str, looks: tuple[Command, Command] | None) -> None:
@@ -167,12 +137,12 @@ def next_pop(tx: Transaction, queue: str, *, put: str | None = None) -> None:
         jid = tx.memory["next", queue] = put
     if not tx.foresees:
         return
-    keys = tx.keys
     looks = tx.memory.get(("puts", queue)) or ()
-    if jid is None or busyness.is_busy(tx, queue):
-        tx.foresee("put:" + queue, *looks, aging=(keys.work(queue),))
+    lookup = with_next_run(tx, queue, jid, tx.now).lookup(tx.keys, queue)
+    if lookup is None or busyness.is_busy(tx, queue):
+        tx.foresee("put:" + queue, *looks, aging=(tx.keys.work(queue),))
         return
     sampler = Sampler.of(tx, "wait", queue)
-    guarded, free = pop_reads(tx, queue, 1, jid, sampler)
-    aging = (sampler.pending, keys.letting_go)
+    guarded, free = pop_reads(tx, queue, 1, lookup, sampler)
+    aging = (sampler.pending, tx.keys.letting_go)
     tx.foresee("pop:" + queue, *guarded, *free, *looks, aging=aging)

@@ -4,22 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from operator import itemgetter
 
 from pyqless.core import busyness, spawning
-from pyqless.core.candidates import (
-    Candidate,
-    Found,
-    Heads,
-    Place,
-    Scored,
-    first_of,
-    found_or_fault,
-    load,
-    set_aside,
-)
+from pyqless.core.candidates import Candidate, Heads, Place, Scored, order_of, set_aside
 from pyqless.core.effects import Replies, Transition
 from pyqless.core.locks import Expired, expire
+from pyqless.core.lookup import Known, load
 from pyqless.core.places import promote
 from pyqless.core.settings import Settings
 from pyqless.core.statistics import Sampler
@@ -27,16 +18,6 @@ from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob, DanglingEntry, StoreCorrupted
 
 __all__ = ["Line"]
-
-
-class Favourite(NamedTuple):
-    """A job that was read together with the heads, since it will probably be handed out."""
-
-    jid: str
-    #: where it stands among those that wait
-    score: float
-    #: see ``candidates.found_in``
-    replies: Replies
 
 
 class Line:
@@ -47,7 +28,8 @@ class Line:
         number: how many jobs are wanted; a negative number as in the core (C8).
         settings: those that expiry (``locks.expire``) and histories look at.
         shows: whether jobs are only shown; entries without a job are then skipped, as by the core.
-        favourite: taken if it is one of those that may be taken.
+        known: what was looked up with the heads, since it will probably be needed; what stands elsewhere than the
+            heads say is looked up again.
     """
 
     def __init__(
@@ -58,21 +40,20 @@ class Line:
         settings: Settings,
         *,
         shows: bool = False,
-        favourite: Favourite | None = None,
+        known: Known | None = None,
     ) -> None:
         self.tx = tx
         self.queue = queue
         self.number = number
         self.settings = settings
         self.shows = shows
-        self.favourite = favourite
-        #: the job that will probably go next if those wanted are handed out
-        self.runner_up: str | None = None
+        #: the job that will probably go next if those wanted are handed out, and its score
+        self.runner_up: tuple[str, float] | None = None
+        #: what has been looked up
+        self.known = Known({}, {}, {}) if known is None else known
         #: whether damaged entries stood in the way of others
         self.obstructed = False
         self._heads = Heads([], [], [], [])
-        self._found: dict[str, Found] = {}
-        self._recurring: list[Any] = []
         self._failed: set[str] = set()
 
     def load(self, replies: Replies, sampler: Sampler | None = None) -> Transition[None]:
@@ -88,31 +69,36 @@ class Line:
         Raises:
             Stale: something has moved since the heads were read.
         """
-        keys, queue = self.tx.keys, self.queue
-        heads = self._heads = self._chosen(Heads.of(replies, self.tx.now))
-        sets = (keys.locks(queue), keys.recur(queue), keys.scheduled(queue), keys.work(queue))
-        rows = [("HGETALL", keys.recurring_job(jid)) for jid, _ in heads.recurring]
-        jobs = (heads.expired, heads.scheduled, heads.work)
-        if not any(heads):
+        self._heads = self._chosen(Heads.of(replies, self.tx.now))
+        unseen = [place for place in self._places() if not self.known.shows(*place)]
+        if not unseen:
             return
-        if self.favourite is not None and self.takes_favourite:
-            jid, _, shown = self.favourite
-            self._found = {jid: found_or_fault(self.tx, jid, shown)}
-            return
-        samples = sampler.guarded() if sampler else ()
-        self._found, also, beside = yield from load(
+        recur = self.tx.keys.recur(self.queue)
+        recurring = [place.member for place in unseen if place.key == recur]
+        known, samples = yield from load(
             self.tx,
-            (jid for head in jobs for jid, _ in head),
-            places=[
-                Place(key, *entry) for key, head in zip(sets, heads, strict=True) for entry in head
-            ],
-            also=(*samples, *rows),
+            [place.member for place in unseen if place.key != recur],
+            recurring=recurring,
+            places=unseen,
+            also=sampler.guarded() if sampler else (),
             beside=sampler.free() if sampler else (),
-            last=not heads.recurring,
+            last=not recurring,
         )
-        self._recurring = also[len(samples) :]
+        self.known.learn(known)
         if sampler:
-            sampler.take(also[: len(samples)] + beside)
+            sampler.take(samples)
+
+    def _places(self) -> list[Place]:
+        """The places in the heads."""
+        keys, queue = self.tx.keys, self.queue
+        expired, recurring, scheduled, work = self._heads
+        sets = (
+            (keys.locks, expired),
+            (keys.recur, recurring),
+            (keys.scheduled, scheduled),
+            (keys.work, work),
+        )
+        return [Place(key(queue), *entry) for key, head in sets for entry in head]
 
     def _chosen(self, heads: Heads) -> Heads:
         """As many of each as may be handed out; of the waiting ones those that few others will want."""
@@ -120,7 +106,7 @@ class Line:
         choice = self._choice(work)
         if 0 < number < len(work):
             first = self._first(work, choice)
-            self.runner_up = work[self._following(first, choice)][0]
+            self.runner_up = work[self._following(first, choice)]
             work = work[first:]
         return heads._replace(work=work).first(number)
 
@@ -133,9 +119,12 @@ class Line:
         )
 
     def _first(self, work: Scored, choice: int) -> int:
-        """From which of them on they are taken: the favourite, or else anywhere, as few others will do."""
-        if self.favourite is not None and self.favourite[:2] in work[:choice]:
-            return work.index(self.favourite[:2])
+        """From which of them on they are taken: the one that is known, or else anywhere, as few others will do."""
+        if self.known.scores:
+            key = self.tx.keys.work(self.queue)
+            for at, entry in enumerate(work[:choice]):
+                if self.known.shows(key, *entry):
+                    return at
         return int(self.tx.chance * (choice - self.number + 1))
 
     def _following(self, first: int, choice: int) -> int:
@@ -145,11 +134,6 @@ class Line:
             return number
         chance = self.tx.chance * 4096 % 1.0
         return (first + number + int(chance * (choice - number))) % choice
-
-    @property
-    def takes_favourite(self) -> bool:
-        """Whether the favourite is all there is to be handed out."""
-        return self.favourite is not None and self._heads == ([], [], [], [self.favourite[:2]])
 
     @property
     def expired(self) -> int:
@@ -192,6 +176,7 @@ class Line:
             need: how many; as ``number``, less the jobs in hand.
         """
         if need == 0:
+            self._note_runner_up(self._heads.work, need)
             return []
         if not (self._heads.recurring or self._heads.scheduled or self._failed):
             order = self._heads.work[:need]
@@ -203,12 +188,13 @@ class Line:
 
     def _joined(self, need: int) -> Transition[Scored]:
         """The jobs that go first once what is due has joined them."""
-        recurring = list(zip(self._heads.recurring, self._recurring, strict=True))[: max(need, 0)]
-        children = yield from spawning.spawn(self.tx, self.queue, recurring, need, self.settings)
-        self._found |= {jid: found for jid, (_, found) in children.items()}
+        known = self.known
+        recurring = [(entry, known.recurring[entry[0]]) for entry in self._heads.recurring]
+        children = yield from spawning.spawn(
+            self.tx, self.queue, recurring[: max(need, 0)], need, self.settings, known=known.jobs
+        )
         due = yield from self._due(need)
-        added = {jid: score for jid, (score, _) in children.items()} | self._promoted(due)
-        order = yield from self._order(added, need)
+        order = yield from self._order(children | self._promoted(due), need)
         yield from self._look_up(order)
         return order
 
@@ -224,15 +210,15 @@ class Line:
         return due if need < 0 else due[:need]
 
     def _look_up(self, entries: Scored) -> Transition[None]:
-        unseen = [jid for jid, _ in entries if jid not in self._found]
+        unseen = [jid for jid, _ in entries if jid not in self.known.jobs]
         if unseen:
-            more, _, _ = yield from load(self.tx, unseen)
-            self._found |= more
+            more, _ = yield from load(self.tx, unseen)
+            self.known.learn(more)
 
     def _promoted(self, scheduled: Scored) -> dict[str, float]:
         scores = {}
         for jid, due in scheduled:
-            found = self._found[jid]
+            found = self.known.jobs[jid]
             try:
                 if isinstance(found, StoreCorrupted):
                     raise found
@@ -248,10 +234,19 @@ class Line:
             # a job stands in two places, so the head that was read may be too short
             key = self.tx.keys.work(self.queue)
             (work,) = yield from self.tx.read(("ZREVRANGE", key, 0, -1, "WITHSCORES"), last=True)
-        return first_of(work, added, self._failed, need)
+        order = order_of(work, added, self._failed)
+        self._note_runner_up(order, need)
+        return order[:need]
+
+    def _note_runner_up(self, order: Scored, need: int) -> None:
+        """Who is left behind may go before the one that was thought to go next."""
+        behind = order[need : need + 1] if need >= 0 else []
+        if self.runner_up is not None:
+            behind.append(self.runner_up)
+        self.runner_up = max(behind, key=itemgetter(1), default=None)
 
     def _usable(self, place: Place) -> Candidate | None:
-        found = self._found[place.member]
+        found = self.known.jobs[place.member]
         try:
             if isinstance(found, StoreCorrupted):
                 raise found

@@ -5,21 +5,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyqless.core import busyness, letting_go, lua, popping_many
-from pyqless.core.candidates import head_reads
+from pyqless.core import busyness, expecting, letting_go, lua, popping_many
+from pyqless.core.candidates import Candidate, head_reads
 from pyqless.core.chaining import followed
-from pyqless.core.effects import Continue, FollowedBy, Replies, Transition, raise_first
-from pyqless.core.foreseeing import (
-    another_pop,
-    completion,
-    expects_none,
-    favourite_of,
-    note_next,
-    pop_reads,
-    pop_settings,
-)
+from pyqless.core.effects import Continue, FollowedBy, Transition, raise_first
+from pyqless.core.expecting import Expected
+from pyqless.core.foreseeing import another_pop, completion, pop_reads, pop_settings
 from pyqless.core.handing_out import allowed, hand_out
-from pyqless.core.line import Favourite, Line
+from pyqless.core.line import Line
 from pyqless.core.models import Job
 from pyqless.core.paging import whole
 from pyqless.core.popping_many import pop_many
@@ -51,14 +44,17 @@ def pop(
         return (yield from pop_many(tx, queue, worker, count))
     busyness.notice(tx, queue)
     sampler = Sampler.of(tx, "wait", queue)
-    jid = favourite_of(tx, queue, count)
-    guarded, free = pop_reads(tx, queue, count, jid, sampler)
-    last = jid is not None or expects_none(tx, queue)
     turn = busyness.turn(tx, queue)
+    # others will have dealt with it when its turn comes
+    expected = expecting.NOTHING if turn else expecting.expected(tx, queue, count)
+    lookup = expected.lookup(tx.keys, queue)
+    guarded, free = pop_reads(tx, queue, count, lookup, sampler)
+    last = expected.is_all or (lookup is None and expecting.expects_none(tx, queue))
     replies = yield from tx.read(*guarded, free=free, last=last, tolerant=True, turn=turn)
     texts, paused, *known = replies[: len(guarded)]
     *heads, owed = replies[len(guarded) : len(guarded) + _HEADS]
     raise_first([texts, paused, *heads, owed])
+    expecting.note_head(tx, queue, heads[1])
     settings = Settings(pop_settings(queue), texts)
     expires = tx.now + settings.heartbeat(queue)
     if paused:
@@ -68,17 +64,16 @@ def pop(
         tx.zadd(tx.keys.workers, tx.now, worker)
         return []
     known += replies[len(guarded) + _HEADS :]
-    favourite = None if jid is None else _favourite(jid, sampler.take(known))
-    line = Line(tx, queue, number, settings, favourite=favourite)
-    yield from line.load(heads, sampler if jid is None else None)
+    looked_up = None if lookup is None else lookup.known(tx, sampler.take(known))
+    line = Line(tx, queue, number, settings, known=looked_up)
+    yield from line.load(heads, sampler if lookup is None else None)
     tx.zadd(tx.keys.workers, tx.now, worker)
     handed = line.invalidate_locks()
     handed += yield from line.take(number - len(handed))
     if line.obstructed and not handed:
         return Continue(lambda tx: _pop_again(tx, queue, worker, count))
     hand_out(tx, queue, worker, handed, expires=expires, settings=settings, sampler=sampler)
-    was_wrong = jid is not None and not line.takes_favourite
-    note_next(tx, queue, line.runner_up, was_wrong=was_wrong)
+    _note(tx, queue, expected, line, handed)
     if not handed:
         another_pop(tx, queue, count)
     elif len(handed) == 1:
@@ -92,10 +87,15 @@ def pop(
 _HEADS: Final = 5
 
 
-def _favourite(jid: str, known: Replies) -> Favourite | None:
-    """What ``pop_reads`` has found of the favourite, if that waits."""
-    fields, entries, score, *shown = known
-    return None if score is None else Favourite(jid, score, [fields, entries, *shown])
+def _note(
+    tx: Transaction, queue: str, expected: Expected, line: Line, handed: list[Candidate]
+) -> None:
+    """Note for later pops what this one has seen."""
+    jid = expected.favourite
+    was_wrong = jid is not None and jid not in [candidate.job.jid for candidate in handed]
+    expecting.note_next(tx, queue, line.runner_up and line.runner_up[0], was_wrong=was_wrong)
+    if line.known.recurring:
+        expecting.note_children(tx, line.known.recurring)
 
 
 def _pop_again(

@@ -13,13 +13,14 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from pyqless.core import busyness, letting_go, spawning
-from pyqless.core.candidates import Candidate, Place, Scored, load
+from pyqless.core.candidates import Candidate, Place, Scored
 from pyqless.core.chaining import followed
 from pyqless.core.effects import Command, Continue, FollowedBy, Transition
 from pyqless.core.foreseeing import pop_opening, pop_settings
 from pyqless.core.handing_out import allowed, hand_out
 from pyqless.core.keys import Keys
 from pyqless.core.line import Line
+from pyqless.core.lookup import load
 from pyqless.core.models import Job
 from pyqless.core.paging import whole
 from pyqless.core.settings import Settings
@@ -196,19 +197,16 @@ def _make(tx: Transaction, course: _Course, link: _Link) -> Transition[_End]:
     (moment,) = yield from tx.read(free=[_recurring(keys, course)])
     made = 0
     if moment is not None and moment <= tx.now:
-        _, (row,), _ = yield from load(
-            tx,
-            (),
-            places=[Place(recur, jid, moment)],
-            also=(("HGETALL", keys.recurring_job(jid)),),
-            last=False,
+        known, _ = yield from load(
+            tx, (), recurring=[jid], places=[Place(recur, jid, moment)], last=False
         )
         children = yield from spawning.spawn(
             tx,
             course.queue,
-            [((jid, moment), row)],
+            [((jid, moment), known.recurring[jid])],
             some,
             link.settings,
+            known=known.jobs,
             goes_on=course.goes_on,
         )
         made = len(children)

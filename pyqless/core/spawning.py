@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pyqless.core import lua, tags
-from pyqless.core.candidates import Found, Place, load, set_aside
+from pyqless.core.candidates import Found, Place, set_aside
 from pyqless.core.effects import Transition
+from pyqless.core.expecting import note_run
+from pyqless.core.lookup import load
 from pyqless.core.models import RecurringJob
 from pyqless.core.places import work_score
 from pyqless.core.settings import Settings
@@ -35,8 +37,9 @@ def spawn(
     wanted: int,
     settings: Settings,
     *,
+    known: dict[str, Found],
     goes_on: bool = False,
-) -> Transition[dict[str, tuple[float, Found]]]:
+) -> Transition[dict[str, float]]:
     """
     Make the jobs that are due.
 
@@ -45,25 +48,27 @@ def spawn(
             its hash, guarded, or the fault that stands in the way.
         wanted: how many jobs to make at most.
         settings: those of histories.
+        known: the jobs that have been looked up, by jid; those that are made are added.
         goes_on: whether some of theirs were made just before, so that the core would not look anew at when to begin.
 
     Returns:
-        dict: the score in ``work`` and the job, by jid.
+        dict: the scores in ``work``, by jid.
     """
     runs: list[_Run] = []
     for (jid, moment), row in due:
         if len(runs) >= wanted:
             break
-        place = Place(tx.keys.recur(queue), jid, moment)
         try:
             parent = _checked(tx, jid, row)
-            runs += _plan(tx, place, parent, wanted - len(runs), goes_on=goes_on)
+            first_run = moment if goes_on else _first_run(parent, moment, tx.now)
+            runs += _plan(tx, queue, parent, first_run, wanted - len(runs))
         except StoreCorrupted as fault:
-            set_aside(tx, queue, place, fault)
-    if not runs:
-        return {}
-    found, _, _ = yield from load(tx, [run.jid for run in runs])
-    return {run.jid: _make(tx, queue, run, found[run.jid], settings) for run in runs}
+            set_aside(tx, queue, Place(tx.keys.recur(queue), jid, moment), fault)
+    unseen = [run.jid for run in runs if run.jid not in known]
+    if unseen:
+        more, _ = yield from load(tx, unseen)
+        known |= more.jobs
+    return {run.jid: _make(tx, queue, run, known[run.jid], settings) for run in runs}
 
 
 def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
@@ -76,10 +81,9 @@ def _checked(tx: Transaction, jid: str, row: Any) -> RecurringJob:
 
 
 def _plan(
-    tx: Transaction, place: Place, parent: RecurringJob, wanted: int, *, goes_on: bool
+    tx: Transaction, queue: str, parent: RecurringJob, first_run: float, wanted: int
 ) -> list[_Run]:
     """The runs that are due; the parent's count and next run move on."""
-    first_run = place.score if goes_on else _first_run(parent, place.score, tx.now)
     moments = list(_moments(parent, first_run, tx.now, wanted))
     if not moments:
         return []
@@ -90,7 +94,9 @@ def _plan(
     parent.tag_list()
     first = parent.whole("count") + 1
     tx.hincrby(tx.keys.recurring_job(parent.jid), "count", len(moments))
-    tx.zadd(place.key, moments[-1] + parent.number("interval"), parent.jid)
+    following = moments[-1] + parent.number("interval")
+    tx.zadd(tx.keys.recur(queue), following, parent.jid)
+    note_run(tx, queue, parent.jid, following)
     return [
         _Run(parent, f"{parent.jid}-{number}", moment)
         for number, moment in enumerate(moments, first)
@@ -120,15 +126,13 @@ def _moments(parent: RecurringJob, moment: float, now: float, wanted: int) -> It
         wanted -= 1
 
 
-def _make(
-    tx: Transaction, queue: str, run: _Run, found: Found, settings: Settings
-) -> tuple[float, Found]:
-    """Write one job over whatever has its jid."""
+def _make(tx: Transaction, queue: str, run: _Run, found: Found, settings: Settings) -> float:
+    """Write one job over whatever has its jid; returns its score."""
     parent = run.parent
     score = work_score(parent.number("priority"), run.moment)
     if isinstance(found, StoreCorrupted):
         tx.reports.append(found)
-        return score, found
+        return score
     retries = parent.text("retries")
     tags.index(tx, run.jid, parent.tag_list())
     found.job.set(
@@ -140,4 +144,4 @@ def _make(
     )
     found.job.record(settings.history_limit(), "put", q=queue, moment=run.moment)
     tx.zadd(tx.keys.work(queue), score, run.jid)
-    return score, found
+    return score

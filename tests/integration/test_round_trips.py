@@ -37,6 +37,7 @@ RUNNING: Final = (*PUT, "pop 2 q w 1")
 FAILED: Final = (*RUNNING, "fail 3 J w g message")
 CHILD: Final = (*PUT, """put 1 me q C klass {} 0 depends '["J"]'""")
 RECURRING: Final = ("recur 1 q R klass {} interval 60 0",)
+LATER: Final = ("recur 1 q R klass {} interval 60 30",)
 COMPLETED: Final = ("put 1 me q E klass {} 0", "pop 1 q w 1", "complete 1 E w q {}")
 
 TABLE: Final = [
@@ -207,6 +208,15 @@ WARM: Final = [
     Warm(
         "pop 90 q w 1", 3, (POPPED, COMPLETED_J), ("recur 1 q R klass {} interval 60 30", *WAITING)
     ),
+    Warm("pop 5 q w 1", 4, ("pop 4 other w 1",), RECURRING),
+    Warm("pop 90 q w 1", 3, ("pop 3 q w 1", "pop 4 other w 1"), LATER),
+    Warm("pop 90 q w 1", 2, ("pop 3 q w 1",), LATER),
+    Warm("pop 62 q w 1", 2, ("pop 5 q w 1",), RECURRING),
+    Warm("pop 62 q w 1", 2, ("pop 5 q w 1", "pop 60 other w 1"), RECURRING),
+    Warm("pop 62 q w 1", 1, ("pop 5 q w 1", "pop 60 q w 1"), RECURRING),
+    Warm("pop 62 q w 1", 1, ("pop 5 q w 1", "complete 61 R-1 w q {}"), RECURRING),
+    Warm("pop 62 q w 1", 2, ("pop 5 q w 1", "complete 60 R-1 w q {}"), RECURRING),
+    Warm("pop 62 q w 1", 2, ("pop 5 q w 1",), (*RECURRING, "put 1 me q J klass {} 0", *WAITING)),
     Warm("heartbeat 5 J w", 1, (POPPED,)),
     Warm("heartbeat 5 J w", 1, (POPPED, "heartbeat 4 J w")),
     Warm("heartbeat 5 J v", 1, (POPPED,)),

@@ -151,6 +151,38 @@ def test_turns_are_taken_and_change_nothing() -> None:
     assert waited > 60
 
 
+def test_what_recurring_jobs_make_is_expected_and_changes_nothing() -> None:
+    """Each client remembers for itself what comes next, while others make it, or move its parent."""
+    updates = ("recur.update R interval 2", "recur.update S queue other")
+    scenario = Scenario(
+        clients=4,
+        calls=12,
+        weights={"pop": 9, "complete": 5, "turn": 2, "put": 2}
+        | dict.fromkeys(("peek", "recur", *updates), 1),
+        given=(
+            ("recur", "q", "R", "klass", "{}", "interval", "2", "0"),
+            ("recur", "q", "S", "klass", "{}", "interval", "3", "0"),
+            ("config.set", "grace-period", "0"),
+        ),
+        faults=Faults(crash=0.02, lost_reply=0.05, cut=0.03),
+        overwrites=True,
+    )
+    attempts = []
+    for seed in range(30):
+        run = simulate(seed, scenario)
+        assert not run.faults, run
+        attempts += [each for each in attempts_of(run) if each.call.name == "pop" and each.is_over]
+    expected = [each for each in attempts if any(":r:" in read[1] for read in each.stale[0][0])]
+    right = [each for each in expected if len(each.stale) == 1 and counts_up(each)]
+    wrong = [each for each in expected if not counts_up(each)]
+    assert min(len(right), len(wrong)) > 30
+
+
+def counts_up(attempt: Attempt) -> bool:
+    """Whether a recurring job makes another."""
+    return any(write[0] == "HINCRBY" and ":r:" in write[1] for write in attempt.writes)
+
+
 def test_the_stores_clock_counts_where_it_is_asked_to() -> None:
     scenario = Scenario(faults=Faults(jump=0.5, cut=0.02, lost_reply=0.05), store_clock=True)
     for seed in range(50):

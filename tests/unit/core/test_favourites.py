@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyqless.core import busyness
 from pyqless.core.keys import Keys
-from pyqless.core.transaction import Transaction
+from pyqless.core.transaction import Stale, Transaction
 from tests.unit.core.remembering import Store
 
 KEYS = Keys()
@@ -103,6 +103,26 @@ def test_what_is_due_goes_before_a_favourite(store: Store, due: str) -> None:
     (jid,) = store.call("pop 12 q A 1")
     assert jid.startswith("D")
     assert store.call("pop 13 q A 1") == ["K"]
+
+
+@pytest.mark.parametrize("chances", [(0.0, 0.9), (0.5, 0.1), (0.9, 0.0)])
+def test_in_a_busy_queue_a_favourite_is_taken_wherever_it_stands(
+    chances: tuple[float, float],
+) -> None:
+    store = Store()
+    fill(store, *(f"J{number}" for number in range(16)))
+    store.call("pop 20 q A 1", conflicts=1, chance=chances[0])
+    store.call("pop 20.5 q A 1", chance=chances[1])
+    assert len(store.batches) == 1
+
+
+@pytest.mark.parametrize("score", [-7.0, None])
+def test_a_favourite_that_moves_behind_the_heads_is_not_believed(
+    store: Store, score: float | None
+) -> None:
+    store.pretended = {("ZSCORE", KEYS.work("q"), "K"): score}
+    with pytest.raises(Stale):
+        store.call("pop 11 q A 1")
 
 
 @given(
