@@ -76,6 +76,8 @@ class Blocks:
     def rank(self, bound: Entry) -> int:
         """Count the entries below a bound."""
         blocks = self._blocks
+        if not self._fences:
+            return bisect_left(blocks[0], bound)
         index = bisect_right(self._fences, bound)
         within = bisect_left(blocks[index], bound)
         if 2 * index < len(blocks):

@@ -32,7 +32,7 @@ class Keyspace:
     Attributes:
         data: the values; none is an empty collection.
         versions: a number for each key that there is, new with every write that touches the key as
-            WATCH sees it. No number is given twice, so a key whose number (0 if it has none) is
+            WATCH sees it. No key is given a number twice, so one whose number (0 if it has none) is
             the same as before holds what it held.
     """
 
@@ -71,21 +71,19 @@ class Keyspace:
             NotAnInteger: HINCRBY meets a text, or makes a sum, that is no 64-bit integer.
             ValueError: an argument is no number where one is needed.
         """
-        name, key, *arguments = command
-        value, touched = WRITES[name](self.data.get(key), *arguments)
+        key = command[1]
+        value, touched = WRITES[command[0]](self.data.get(key), *command[2:])
         if touched:
             self.replace(key, value)
 
     def replace(self, key: str, value: Value | None) -> None:
         """Put a value in the place of a key's; None or an empty one removes the key."""
         if value:
-            self._put(key, value)
+            self._version += 1
+            self.data[key] = value
+            self.versions[key] = self._version
         elif key in self.data:
             del self.data[key], self.versions[key]
-
-    def _put(self, key: str, value: Value) -> None:
-        self._version += 1
-        self.data[key], self.versions[key] = value, self._version
 
     def type_of(self, key: str) -> str | None:
         """Name the type of a key's value: hash, zset, list, set or string; None if it is missing."""
@@ -107,8 +105,9 @@ class Keyspace:
     def load(self, dump: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the whole content by one that ``dump`` has given."""
         self.flush()
-        for key, shown in dump.items():
-            self._put(key, from_plain(shown))
+        self._version += 1
+        self.data.update((key, from_plain(shown)) for key, shown in dump.items())
+        self.versions.update(dict.fromkeys(self.data, self._version))
 
     def copy(self) -> Keyspace:
         """Give an independent copy, with the same versions."""
