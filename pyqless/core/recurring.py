@@ -115,7 +115,11 @@ def _tags(tx: Transaction, jid: str, call: str) -> Transition[Tags]:
     (text,) = yield from tx.read(("HGET", key, "tags"), last=True)
     if text is None:
         raise not_found(jid, f"{call}(): Job {jid} does not exist")
-    return RecurringJob({"jid": jid, "tags": text}).kept_tags()
+    job = RecurringJob({"jid": jid, "tags": text})
+    tags = job.json("tags")
+    if not isinstance(tags, list | dict):
+        raise job.corrupted("tags")
+    return tags  # whatever they are: only a job that is made bears them
 
 
 def not_found(jid: str, lua_text: str) -> RecurringJobNotFound:

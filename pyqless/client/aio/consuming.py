@@ -27,7 +27,7 @@ class AsyncConsumer(EnteredAsync):
     def __init__(self, client: AsyncClient, queues: Iterable[str], interval: float | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
-        self._listener = AsyncListener(client.storage, self._waiting.channels)
+        self._listener = AsyncListener(client.storage, lambda: self._waiting.channels)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"

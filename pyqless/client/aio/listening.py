@@ -20,9 +20,9 @@ __all__ = ["AsyncListener", "until_ended"]
 class AsyncListener:
     """As ``Listener``; one task at a time may use it."""
 
-    def __init__(self, storage: AsyncStorage, channels: Iterable[str]) -> None:
+    def __init__(self, storage: AsyncStorage, channels: Callable[[], Iterable[str]]) -> None:
         self._storage = storage
-        self._channels = list(channels)
+        self._channels = channels
         self._messages: AsyncSubscription | None = None
         self.is_deaf = False
 
@@ -31,7 +31,7 @@ class AsyncListener:
         if self._messages is not None or self.is_deaf:
             return False
         try:
-            self._messages = await self._storage.subscribe(*self._channels)
+            self._messages = await self._storage.subscribe(*self._channels())
         except (StoreRefused, StoreUnsupported):
             self.is_deaf = True
             return False
@@ -73,7 +73,7 @@ async def until_ended(
 ) -> Seen | None:
     """As ``sync.listening.until_ended``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)
-    async with AsyncListener(storage, ending.channels) as listener:
+    async with AsyncListener(storage, lambda: ending.channels) as listener:
         while (seen := await storage.run(ending.look)) is None:
             left = end - time.monotonic()
             if left <= 0:

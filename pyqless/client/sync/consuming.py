@@ -32,7 +32,7 @@ class Consumer(EnteredBlocking):
     def __init__(self, client: Client, queues: Iterable[str], interval: float | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
-        self._listener = Listener(client.storage, self._waiting.channels)
+        self._listener = Listener(client.storage, lambda: self._waiting.channels)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"

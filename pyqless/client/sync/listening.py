@@ -21,15 +21,15 @@ class Listener:
     Hears of what may be waited for, on a connection of its own; one thread at a time may use it.
 
     Args:
-        channels: as patterns.
+        channels: gives them, as patterns, once they are needed: most pops need not wait.
 
     Attributes:
         is_deaf: whether the store lets nobody listen, or not this user.
     """
 
-    def __init__(self, storage: Storage, channels: Iterable[str]) -> None:
+    def __init__(self, storage: Storage, channels: Callable[[], Iterable[str]]) -> None:
         self._storage = storage
-        self._channels = list(channels)
+        self._channels = channels
         self._messages: Subscription | None = None
         self.is_deaf = False
 
@@ -38,7 +38,7 @@ class Listener:
         if self._messages is not None or self.is_deaf:
             return False
         try:
-            self._messages = self._storage.subscribe(*self._channels)
+            self._messages = self._storage.subscribe(*self._channels())
         except (StoreRefused, StoreUnsupported):
             self.is_deaf = True
             return False
@@ -78,7 +78,7 @@ def until_ended(
 ) -> Seen | None:
     """Wait for the end of a job; None if it has not come in time. See ``Jobs.wait``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)
-    with Listener(storage, ending.channels) as listener:
+    with Listener(storage, lambda: ending.channels) as listener:
         while (seen := storage.run(ending.look)) is None:
             left = end - time.monotonic()
             if left <= 0:

@@ -326,6 +326,12 @@ TAGGED = """recur 100 q R klass {} interval 10 5 tags '["a"]'"""
         after=["""recur 100 q R klass {} interval 10 5 tags '{"a": "b"}'"""],
         reply={"a": "b", "1": "b"},
     ),
+    Example(
+        "recurring.lua: tag, to what is no text",
+        "recur.tag 110 R b",
+        after=["""recur 100 q R klass {} interval 10 5 tags '[null,true,["a"]]'"""],
+        reply='[null,true,["a"],"b"]',
+    ),
     Example("recurring.lua: tag, none", "recur.tag 110 R", after=[RECUR], reply="{}", changes={}),
     Example(
         "recurring.lua: tag, no recurring job",
@@ -351,6 +357,12 @@ def test_recur_tag(core: Target, example: Example) -> None:
         after=[TAGGED],
         reply="{}",
         changes={"ql:r:R": {"tags": "{}"}},
+    ),
+    Example(
+        "recurring.lua: untag, what is no text stays",
+        "recur.untag 120 R b a",
+        after=["""recur 100 q R klass {} interval 10 5 tags '[null,"a",true]'"""],
+        reply="[null,true]",
     ),
     Example("recurring.lua: untag, none", "recur.untag 120 R", after=[TAGGED], reply='["a"]'),
     Example(
