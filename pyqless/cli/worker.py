@@ -257,7 +257,7 @@ def worker(
     url = chosen(url)
     single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
     kind = kind or (Kind.SERIAL if single else Kind.FORKING)
-    own_name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    own_name = _fresh_name() if name is None else name
     if kind is Kind.FORKING:
         forking = ForkingWorker(
             partial(connect, url, namespace),
@@ -279,6 +279,10 @@ def worker(
             else SerialWorker(client, settings)
         )
         _end(_run(blocking))
+
+
+def _fresh_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 def connect(url: str, namespace: str, name: str) -> Client:

@@ -47,6 +47,8 @@ from tests.unit.cli.conftest import Cli
         ("recur put q k 0", ("SPAN must", "0.0")),
         ("retry ''", ("JID must", "''")),
         ("pop q --worker ''", ("--worker must", "''")),
+        ("worker q -m json --name ''", ("--name must", "''")),
+        ("worker q -m json --kind serial --name ''", ("--name must", "''")),
         ("worker q -m nowhere.at_all", ("--module: ", "'nowhere.at_all'")),
         ("config set heartbeat soon", ("heartbeat must", "'soon'")),
         ("queues --namespace ''", ("--namespace must", "''")),
