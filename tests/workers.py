@@ -188,6 +188,8 @@ class Gate:
     def close(self) -> None:
         """Close everything."""
         self.shut()
+        with contextlib.suppress(OSError):  # or the thread that accepts would do so for ever
+            self._listener.shutdown(socket.SHUT_RDWR)
         for one in (self._listener, *self._sockets):
             one.close()
 
