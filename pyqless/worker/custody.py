@@ -33,7 +33,8 @@ class Custody:
     def __init__(self, client: Client, *, listen: bool = True) -> None:
         self._client = client
         self._book = Heartbeats()
-        self._suspended: dict[str, Callable[[], bool]] = {}
+        #: by attempt and not by jid: one that is taken from a child stays with it until the child says so
+        self._suspended: dict[Attempt, Callable[[], bool]] = {}
         # of all workers, and not of these children alone: users may have the right to a pattern, but to no narrower one
         self._pattern = literal(client.storage.keys.worker_channel("")) + "*"
         self._messages: Subscription | None = None
@@ -50,13 +51,12 @@ class Custody:
         if last is not None and last.worker != attempt.worker:
             last.stop(StopReason.LOST)  # another child has got the job, so this one's lock is gone
         self._book.add(attempt, self._now())
-        self._suspended[attempt.jid] = suspended
+        self._suspended[attempt] = suspended
 
     def release(self, attempt: Attempt) -> None:
         """Keep it no longer."""
-        if self._book.get(attempt.jid) is attempt:
-            self._book.remove(attempt)
-            del self._suspended[attempt.jid]
+        self._book.remove(attempt)
+        self._suspended.pop(attempt, None)
 
     def wait(self) -> float:
         """Seconds until a lock is to be renewed."""
@@ -72,7 +72,8 @@ class Custody:
         self._listen()
         fault: QlessError | None = None
         for attempt in self._book.due(self._now()):
-            if self._suspended[attempt.jid]():
+            # another's renewal may have caught up with the end of this one
+            if not self._keeps(attempt) or self._suspended[attempt]():
                 continue
             if fault is None:
                 fault = self._renew(attempt, catch_up)
@@ -84,11 +85,14 @@ class Custody:
             expires = self._client.storage.run(self._book.request(attempt))
         except QlessError as error:
             catch_up()
-            if self._book.get(attempt.jid) is attempt:
+            if self._keeps(attempt):
                 self._book.failed(attempt, error, self._now())
             return error if isinstance(error, StorageError) else None
         self._book.beaten(attempt, expires, self._now())
         return None
+
+    def _keeps(self, attempt: Attempt) -> bool:
+        return self._book.get(attempt.jid) is attempt
 
     def _now(self) -> float:
         return float(self._client.storage.clock())

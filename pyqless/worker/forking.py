@@ -197,7 +197,12 @@ class ForkingWorker:
         slot.births += 1
         name = f"{self.name}/{slot.number}.{slot.births}"
         others = [child.link for child in self.children]
-        slot.child = child = Child(self._context, self._plan, name, delay, others)
+        try:
+            slot.child = child = Child(self._context, self._plan, name, delay, others)
+        except OSError as error:  # there is no more room for processes, or for files
+            logger.error("child %s does not begin: %s", name, error)  # noqa: TRY400 - no fault of ours
+            slot.not_before = time.monotonic() + slot.backoff.next()
+            return
         child.teller = self._teller_of(
             name, "child", lambda: list(child.attempts.values()), child.pid
         )

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
@@ -25,6 +28,7 @@ from pyqless.worker import (
     SerialWorker,
     Settings,
     ThreadWorker,
+    forking,
     records,
     taking,
 )
@@ -310,6 +314,32 @@ def test_so_many_children_are_refused(client: Client, finder: Finder) -> None:
             InvalidArgument, match=f"processes must lie between 1 and 1000: {many}$"
         ):
             ForkingWorker(lambda name: client, settings(finder), name="me", processes=many)
+
+
+def test_a_child_that_cannot_begin_is_tried_again_later(
+    finder: Finder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def no_room(*_: object) -> NoReturn:
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(forking, "Child", no_room)
+    connect = partial(_worker_of, f"sqlite://{tmp_path}/q.db")
+    worker = ForkingWorker(connect, settings(finder), name="me", processes=1)
+    (slot,) = worker._slots
+    worker._fill(slot)
+    assert (slot.child, caplog.messages) == (
+        None,
+        [f"child me/1.1 does not begin: [Errno {errno.EAGAIN}] no more processes"],
+    )
+    assert slot.not_before > time.monotonic()
+    worker.client.close()
+
+
+def _worker_of(url: str, name: str) -> Client:
+    return Client(url, worker_name=name)
 
 
 def test_children_cannot_share_a_store_in_memory(client: Client, finder: Finder) -> None:
