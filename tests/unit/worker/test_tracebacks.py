@@ -52,7 +52,9 @@ def message(client: Client, queue: Queue, work: Work, klass: str, data: Any) -> 
     return failure.message.splitlines()
 
 
-@pytest.mark.parametrize("function", [plain, coroutine, declared], ids=str)
+@pytest.mark.parametrize(
+    "function", [plain, coroutine, declared], ids=["plain", "coroutine", "declared"]
+)
 def test_it_begins_in_the_jobs_own_code(
     client: Client, queue: Queue, finder: Finder, work: Work, function: Any
 ) -> None:
