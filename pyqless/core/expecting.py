@@ -54,15 +54,13 @@ class Expected(NamedTuple):
     def lookup(self, keys: Keys, queue: str) -> Lookup | None:
         """What is to be looked up, if anything is expected."""
         favourite, recurring, child = self
-        jids, places = [], []
-        if favourite is not None:
-            jids.append(favourite)
-            places.append((keys.work(queue), favourite))
-        if child is not None and child != favourite:
-            jids.append(child)
+        jids = () if favourite is None else (favourite,)
+        places = () if favourite is None else ((keys.work(queue), favourite),)
         if recurring is None:
             return Lookup(jids, (), places) if jids else None
-        return Lookup(jids, (recurring,), [*places, (keys.recur(queue), recurring)])
+        if child is not None and child != favourite:
+            jids = (*jids, child)
+        return Lookup(jids, (recurring,), (*places, (keys.recur(queue), recurring)))
 
 
 NOTHING: Final = Expected()

@@ -9,7 +9,7 @@ moves a job writes to its hash. So the places are read without a guard of their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice, starmap
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from pyqless.core import records
@@ -68,14 +68,18 @@ class Lookup(NamedTuple):
 
     def known(self, tx: Transaction, replies: Replies) -> Known:
         """What the replies to both, in order, have shown."""
-        guarded, free = iter(replies), iter(replies[len(self.recurring) + 2 * len(self.jids) :])
-        recurring = {jid: next(guarded) for jid in self.recurring}
-        scores = {place: next(free) for place in self.places}
-        jobs = {
-            jid: found_or_fault(tx, jid, [*islice(guarded, 2), *islice(free, 3)])
-            for jid in self.jids
-        }
-        return Known(jobs, recurring, scores)
+        jids, recurring, places = self
+        at = len(recurring)
+        scored = at + 2 * len(jids)
+        shown = scored + len(places)
+        scores = dict(zip(places, replies[scored:shown], strict=True))
+        jobs = {}
+        for jid in jids:
+            jobs[jid] = found_or_fault(
+                tx, jid, [*replies[at : at + 2], *replies[shown : shown + 3]]
+            )
+            at, shown = at + 2, shown + 3
+        return Known(jobs, dict(zip(recurring, replies, strict=False)), scores)
 
 
 def load(
