@@ -58,7 +58,7 @@ def complete_and_pop(
         else partial(advance, jid=jid, worker=worker, queue=queue, data=data, to=to)
     )
     busyness.notice(tx, source)
-    if tx.memory is not None:  # else there is no way to the store that could be saved
+    if tx.memory is not None:  # else the store is at hand, and no round trip to be saved
         guarded, free = _reads(tx, jid, queue, source)
         parents = [] if to is None else state_reads(tx.keys, to.depends)
         turn = busyness.turn(tx, source)

@@ -43,8 +43,6 @@ def score(value: float | str) -> float:
     Raises:
         ValueError: it is none.
     """
-    if type(value) is float and value == value:  # noqa: PLR0124 - not NaN
-        return value
     number = _parsed(value) if isinstance(value, str) else value
     if math.isnan(number):
         raise ValueError(f"{value!r} is not a valid score")
