@@ -34,10 +34,17 @@ class JobLogger(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logging.getLogger("pyqless.job"), attempt.fields)
         self._name = f"{attempt.klass} {attempt.jid}"
 
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """See ``logging.LoggerAdapter``."""
+        # a name may have a percent sign, which is none of the places that the arguments fill
+        name = self._name.replace("%", "%%") if args else self._name
+        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # this method is not who has called
+        super().log(level, f"[{name}] {msg}", *args, **kwargs)
+
     def process(self, msg: Any, kwargs: Any) -> tuple[Any, Any]:
         """See ``logging.LoggerAdapter``; what is given as ``extra`` is kept, too."""
         fields = {**(self.extra or {}), **(kwargs.get("extra") or {})}
-        return f"[{self._name}] {msg}", {**kwargs, "extra": fields}
+        return msg, {**kwargs, "extra": fields}
 
 
 class JobContext:

@@ -513,5 +513,48 @@ def test_the_log_names_the_job(
     assert fields.items() <= vars(record).items()
 
 
+@pytest.mark.parametrize("jid", ["50%", "%s", "%(jid)s", "%d%%"])
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [(("at %d", 7), "at 7"), (("at %(n)d", {"n": 7}), "at 7"), (("all 100%",), "all 100%")],
+)
+def test_a_percent_sign_in_a_name_is_no_place_for_an_argument(
+    queue: Queue,
+    finder: Finder,
+    work: Work,
+    caplog: pytest.LogCaptureFixture,
+    jid: str,
+    said: tuple[object, ...],
+    told: str,
+) -> None:
+    finder.register("run")(lambda job: job.logger.warning(*said))
+    queue.put("run", {}, jid=jid)
+    work()
+    (record,) = (record for record in caplog.records if record.name == "pyqless.job")
+    assert record.getMessage() == f"[run {jid}] {told}"
+
+
+def test_the_log_tells_which_line_of_the_job_has_spoken(
+    queue: Queue, finder: Finder, work: Work, caplog: pytest.LogCaptureFixture
+) -> None:
+    def speak(job: Any) -> None:
+        job.logger.warning("here")
+        job.logger.log(logging.WARNING, "here")
+
+    def run(job: Any) -> None:
+        speak(job)
+        warn_of_caller(job)
+
+    def warn_of_caller(job: Any) -> None:
+        job.logger.warning("there", stacklevel=2)
+
+    finder.register("run")(run)
+    queue.put("run", {}, jid="J")
+    work()
+    records = [record for record in caplog.records if record.name == "pyqless.job"]
+    assert [record.funcName for record in records] == ["speak", "speak", "run"]
+    assert {record.pathname for record in records} == {__file__}
+
+
 def test_job_stopped_is_no_exception() -> None:
     assert not issubclass(JobStopped, Exception)
