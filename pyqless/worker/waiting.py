@@ -40,11 +40,12 @@ def is_refusal(error: QlessError) -> bool:
     """
     Whether a store that has never served us will not do so, however often it is asked.
 
-    A wrong password, too few rights, no such database, a file of another kind: it answers, while one that is away does not.
+    A wrong password, too few rights, no such database, a file of another kind or without a directory: there is an answer,
+    while a store that is away gives none.
     """
     if isinstance(error, StoreCorrupted):
         return error.argument == "path"  # of a file; anything else is damage in one place
-    has_answered = isinstance(error.__cause__, ResponseError)
+    has_answered = isinstance(error.__cause__, ResponseError | FileNotFoundError)
     return has_answered or isinstance(error, StoreRefused | StoreUnsupported)
 
 

@@ -100,6 +100,14 @@ def test_a_file_that_is_no_store_is_final(tmp_path: Path) -> None:
     assert told.count("\n") == 1
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_without_a_directory_is_final(tmp_path: Path, kind: str) -> None:
+    status, told = run(kind, f"sqlite:///{tmp_path}/missing/jobs.db")
+    assert status == 1
+    assert told.startswith(f"pyqless: {tmp_path}/missing/jobs.db: there is no directory")
+    assert told.count("\n") == 1
+
+
 @pytest.mark.parametrize("kind", ["serial", "threads", "asyncio"])
 def test_rights_that_are_taken_away_later_are_waited_for(server: Server, kind: str) -> None:
     """A store that has served once may have a bad moment only."""
