@@ -103,15 +103,6 @@ def _checked(url: str | None, schemes: tuple[str, ...]) -> str | None:
         # nobody could take the password out of it, so that it is not shown
         raise typer.BadParameter(str(error)) from error
     if scheme not in schemes:
-        known = ", ".join(f"{known}://" for known in schemes)
-        raise typer.BadParameter(f"begins with none of {known}: {_shown(url)!r}")
+        known = ", ".join(f"{name}://" for name in schemes)
+        raise typer.BadParameter(f"begins with none of {known}: {redacted(url)!r}")
     return url
-
-
-def _shown(url: str) -> str:
-    """What was typed in the place of a URL, without its secrets, wherever they stand."""
-    if urlsplit(url).netloc:
-        return redacted(url)
-    # such as USER:PASSWORD@HOST, which is no URL, so that nobody can tell what stands where
-    _, at, rest = redacted(url).removeprefix("://").rpartition("@")
-    return f"***@{rest}" if at else rest

@@ -68,6 +68,7 @@ from tests.unit.cli.conftest import Cli
         # URLs
         ("queues --url host", ("'--url': begins", "'host'")),
         ("queues --url ann:secret@host", ("'--url': begins", "'***@host'")),
+        ("queues --url ann:sec?secret@host", ("'--url': begins", "'***@host'")),
         ("queues --url ://ann:secret@host", ("'--url': begins", "'***@host'")),
         ("doctor host?password=secret", ("'URL': begins", "'host?password=***'")),
         ("queues --url foo://", ("'--url': begins", "'foo://'")),
