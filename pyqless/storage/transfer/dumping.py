@@ -11,8 +11,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
+from pyqless.errors import InvalidArgument
 from pyqless.storage.base import Storage
-from pyqless.storage.parts import Part
+from pyqless.storage.parts import Part, in_bytes
 from pyqless.storage.transfer.records import Header, Progress, Totals, write
 
 __all__ = ["dump", "save", "without_namespace"]
@@ -35,14 +36,24 @@ def dump(
         what stands at the beginning of the dump, and at its end.
 
     Raises:
+        InvalidArgument: the namespace holds half of a surrogate pair, which no file can express; nothing is written.
         StorageError: the storage cannot be read; where not even a first key can be, nothing is written.
     """
+    _require_text(storage.keys.namespace)
     header = Header(storage.keys.namespace, storage.clock(), storage.scans_one_instant)
     with closing(storage.scan()) as parts:
         # a storage that cannot be read is found out before anything is written
         first = list(islice(parts, 1))
         there = without_namespace(storage, chain(first, parts))
         return header, write(file, header, there, progress)
+
+
+def _require_text(namespace: str) -> None:
+    try:
+        in_bytes(namespace)
+    except UnicodeEncodeError as error:
+        text = f"namespace holds half of a surrogate pair, which is no character: {namespace!r}"
+        raise InvalidArgument(text, argument="namespace", value=namespace) from error
 
 
 def save(

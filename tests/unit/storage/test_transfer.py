@@ -255,6 +255,18 @@ def test_other_namespaces_are_nothing_and_stay(small: bytes) -> None:
     assert target.dump() == filled(*PARTS).dump() | {"other:a": {"type": "set", "value": ["a"]}}
 
 
+def test_a_namespace_that_no_file_can_express_is_refused() -> None:
+    file = io.BytesIO()
+    with pytest.raises(InvalidArgument, match="surrogate") as raised:
+        transfer.dump(MemoryStorage(namespace="q\ud800"), file)
+    assert (raised.value.argument, raised.value.value) == ("namespace", "q\ud800")
+    assert file.getvalue() == b""
+    storage = filled(*PARTS, namespace="q\udcff")  # a byte that is no UTF-8
+    target = MemoryStorage(namespace="q\udcff")
+    assert load(target, dumped(storage))[0].namespace == "q\udcff"
+    assert target.dump() == storage.dump()
+
+
 def test_a_store_is_replaced(small: bytes) -> None:
     target = filled(Part("hash", "zset", (("a", 1.0),)), Part("py:pending", "list", ("a",)))
     load(target, small, existing="replace")
