@@ -45,9 +45,9 @@ class _Link:
         self.server = server
         #: the client gets nothing more
         self.deaf = False
-        #: what the server shall get later
-        #: what is to be parked, once the client has closed the connection
+        #: the rest is to be parked, once the client has closed the connection
         self.parks = False
+        #: what the server shall get later
         self.parked: bytes | None = None
         self.is_parked = threading.Event()
         #: the server has said its last word
@@ -184,14 +184,20 @@ class Proxy:
                 if link.deaf:
                     self._note("reply", data)
                     continue
-                fault = self._pass("reply", data, link.client)
-                link.deaf = fault is not None
-                if fault and fault.action == "cut":
-                    link.close()
-                elif fault and fault.action != "stall":
-                    link.client.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # the client may be gone, or deaf since just now
+                    self._reply(link, data)
         link.over.set()
         with contextlib.suppress(OSError):
+            link.client.shutdown(socket.SHUT_WR)
+
+    def _reply(self, link: _Link, data: bytes) -> None:
+        fault = self._pass("reply", data, link.client)
+        if fault is None:
+            return
+        link.deaf = True
+        if fault.action == "cut":
+            link.close()
+        elif fault.action != "stall":
             link.client.shutdown(socket.SHUT_WR)
 
     def _pass(self, direction: Direction, data: bytes, sink: socket.socket) -> Fault | None:
