@@ -90,16 +90,32 @@ def put_all(queue: Queue, lines: Iterable[Line], *, as_json: bool) -> Status:
     Raises:
         InvalidArgument: a job is no good; then none is put.
     """
-    status = Status.DONE
     checked = [(part, _checked(queue, part)) for part in batched(lines, _MANY)]
-    for part, request in stepwise(checked, "putting"):
-        for line, outcome in zip(part, queue.client.storage.run(request), strict=True):
-            if isinstance(outcome, QlessError):
+    status, done = Status.DONE, 0
+    try:
+        for part, request in stepwise(checked, "putting"):
+            outcomes = queue.client.storage.run(request)
+            done = part[-1].number
+            if not _all_told(queue, part, outcomes, as_json=as_json):
                 status = Status.NOT_DONE
-                _tell_fault(line.number, outcome, as_json=as_json)
-            else:
-                tell(queue, outcome, as_json=as_json)
+    except BaseException:  # whatever it is: nobody reads on, the store is away, Ctrl-C
+        if done:
+            last = checked[-1][0][-1].number
+            note(f"stopped once lines 1 to {done:,} of {last:,} were dealt with")
+        raise
     return status
+
+
+def _all_told(
+    queue: Queue, part: Sequence[Line], outcomes: Sequence[Any], *, as_json: bool
+) -> bool:
+    """Print what has become of some jobs; whether all were put."""
+    for line, outcome in zip(part, outcomes, strict=True):
+        if isinstance(outcome, QlessError):
+            _tell_fault(line.number, outcome, as_json=as_json)
+        else:
+            tell(queue, outcome, as_json=as_json)
+    return not any(isinstance(outcome, QlessError) for outcome in outcomes)
 
 
 def _checked(queue: Queue, part: Sequence[Line]) -> Factory[list[Any]]:

@@ -93,6 +93,21 @@ def test_who_reads_no_more_ends_the_stream_without_a_traceback(
         assert "Traceback" not in process.stderr.read()
 
 
+def test_who_reads_no_more_of_what_is_put_is_told_how_much_was(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("1\n" * 3000)
+    put = f"{sys.executable} -m pyqless put q a.B --lines <{lines} | head -n 1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", put], env=environment, capture_output=True, text=True, check=False
+    )
+    told = re.search(r"^pyqless: stopped once lines 1 to ([\d,]+) of 3,000 were", done.stderr, re.M)
+    assert told is not None
+    queues = json.loads(run(environment, "queues", "--json")[1])
+    assert [queue["waiting"] for queue in queues] == [int(told[1].replace(",", ""))]
+
+
 @contextmanager
 def on_terminal(
     environment: dict[str, str], *arguments: str

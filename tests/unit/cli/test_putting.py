@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from pyqless.client import AsyncClient, Client
 from pyqless.errors import InvalidArgument, StoreUnavailable
 from pyqless.storage.default import VARIABLES
+from pyqless.storage.memory import MemoryStorage
 from tests.unit.cli.conftest import Cli
 
 Answer = Callable[..., Any]
@@ -54,6 +56,28 @@ def test_nothing_is_put_if_a_line_is_no_json(cli: Cli, client: Client) -> None:
     assert (status, out) == (2, "")
     assert "line 2" in err
     assert len(client.queues["q"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("served", "told"),
+    [(0, ""), (2, "pyqless: stopped once lines 1 to 201 of 251 were dealt with\n")],
+)
+def test_how_much_was_put_is_told_when_the_store_goes_away(
+    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch, served: int, told: str
+) -> None:
+    runs, calls = MemoryStorage.run, count()
+
+    def run(*arguments: Any) -> Any:
+        if next(calls) >= served:
+            raise StoreUnavailable("it is away")
+        return runs(*arguments)
+
+    monkeypatch.setattr(MemoryStorage, "run", run)
+    given = "\n" + "1\n" * 250
+    status, out, err = cli("put q a.B --lines", given)
+    monkeypatch.undo()
+    assert (status, err) == (1, f"{told}pyqless: it is away\n")
+    assert len(out.splitlines()) == len(client.queues["q"]) == 100 * served
 
 
 JOBS = """\
