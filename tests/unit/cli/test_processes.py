@@ -102,7 +102,9 @@ def test_who_reads_no_more_of_what_is_put_is_told_how_much_was(
     done = subprocess.run(
         ["/bin/sh", "-c", put], env=environment, capture_output=True, text=True, check=False
     )
-    told = re.search(r"^pyqless: stopped once lines 1 to ([\d,]+) of 3,000 were", done.stderr, re.M)
+    told = re.search(
+        r"^pyqless: stopped once lines 1 to ([\d,]+) of 3,000 were", done.stderr, re.MULTILINE
+    )
     assert told is not None
     queues = json.loads(run(environment, "queues", "--json")[1])
     assert [queue["waiting"] for queue in queues] == [int(told[1].replace(",", ""))]
