@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 
 import pyqless
+from pyqless.core.keys import Keys
 from pyqless.errors import InvalidArgument, NotReplicated
 from pyqless.storage.redis.policy import Replication
+from pyqless.storage.redis.steps import LinkLost
 from tests.servers import Server
+from tests.wires import Packet, tapped
 from tests.workers import until
 
 
@@ -131,3 +134,23 @@ def test_a_connection_that_breaks_while_it_waits(one_redis_server: Server) -> No
             client.queues["q"].put("shop.Job", {}, jid="L")
         with pyqless.Client(one_redis_server.url) as other:
             assert other.jobs["L"].state == "waiting"
+
+
+def test_a_connection_that_breaks_before_it_waits(pair: Pair) -> None:
+    """Another one would be told at once that all replicas have all that it has written: nothing."""
+
+    def lose(packet: Packet, _: object) -> None:
+        if packet[0][0] == "EXPIRE":
+            raise LinkLost("lost", sent=True)
+
+    with (
+        tapped(lose),
+        pyqless.Client(pair.master.url, durability="replicated") as client,
+        pair.master.client() as others,
+    ):
+        client.queues["q"].put("shop.Job", {})
+        # the next commit brings the fence back, which is seen to before the replicas are
+        others.delete(*others.keys(f"{Keys().own}fence:*"))
+        with pytest.raises(NotReplicated, match="not known"):
+            client.queues["q"].put("shop.Job", {}, jid="L")
+        assert client.jobs["L"].state == "waiting"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pyqless.errors import StorageError
 from pyqless.storage.redis.clock import StoreClock
-from pyqless.storage.redis.lane import Lane
+from pyqless.storage.redis.lane import Lane, State
 from pyqless.storage.redis.protocol import ServerError, fault_of
 from pyqless.storage.redis.steps import LinkLost, Steps
 
@@ -46,6 +46,8 @@ def ask_replicas(lane: Lane) -> Steps[int | None]:
     wanted = lane.replication
     if wanted is None:
         return None
+    if lane.state is State.CLOSED:
+        return -1  # WAIT knows nothing of what another connection has written
     milliseconds = max(1, round(wanted.timeout * 1000))
     try:
         (count,) = yield from lane.exchange(("WAIT", str(wanted.replicas), str(milliseconds)))
