@@ -40,6 +40,8 @@ def workers(
     """
     List workers, the one seen last first, with their jobs; those of pyqless tell of themselves, too.
 
+    One of pyqless that has told nothing for 40 seconds counts as dead, and is marked so; of others nobody can tell.
+
     The exit status is 1 if one that is named is not there.
     """
     if deregister:
@@ -68,11 +70,15 @@ def documents(client: Client) -> list[dict[str, Any]]:
     told = {record.name: record for record in records(client)}
     counted = {counts.name: counts for counts in client.workers.counts()}
     silent = (WorkerCounts(name, 0, 0) for name in told if name not in counted)
-    return [_document(counts, told.get(counts.name)) for counts in (*counted.values(), *silent)]
+    now = client.storage.clock()
+    return [
+        {**counts._asdict(), "record": _record(told.get(counts.name), now)}
+        for counts in (*counted.values(), *silent)
+    ]
 
 
-def _document(counts: WorkerCounts, record: WorkerRecord | None) -> dict[str, Any]:
-    return {**counts._asdict(), "record": None if record is None else asdict(record)}
+def _record(record: WorkerRecord | None, now: float) -> dict[str, Any] | None:
+    return None if record is None else {**asdict(record), "is_fresh": record.is_fresh(now)}
 
 
 def row(document: dict[str, Any], now: float) -> tuple[str, ...]:
@@ -82,7 +88,8 @@ def row(document: dict[str, Any], now: float) -> tuple[str, ...]:
     if record is None:
         return (name, jobs, stalled, "", "", "", "", "", "")
     running = ",".join(f"{job['klass']} ({age(now - job['began'])})" for job in record["jobs"])
-    kind = f"{record['kind']}, paused" if record["is_paused"] else record["kind"]
+    marks = {"paused": record["is_paused"], "dead": not record["is_fresh"]}
+    kind = ", ".join([record["kind"], *(mark for mark, holds in marks.items() if holds)])
     seen = age(max(0.0, now - record["seen"]))
     queues = ",".join(record["queues"])
     return (name, jobs, stalled, kind, record["host"], str(record["pid"]), seen, queues, running)

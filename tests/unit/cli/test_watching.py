@@ -20,9 +20,10 @@ from tests.unit.cli.conftest import Cli
 Answer = Callable[..., Any]
 
 
-def tell(client: Client, name: str, **changed: Any) -> None:
-    """What a worker of pyqless tells of itself."""
-    began = client.storage.clock() - 120
+def tell(client: Client, name: str, *, ago: float = 0.0, **changed: Any) -> None:
+    """What a worker of pyqless tells of itself, or has told some seconds ago."""
+    now = client.storage.clock()
+    began = now - 120
     record = {
         "kind": "serial",
         "queues": ["q", "r"],
@@ -36,7 +37,7 @@ def tell(client: Client, name: str, **changed: Any) -> None:
         **changed,
     }
     fields = {key: json.dumps(value) for key, value in record.items()}
-    client.storage.run(partial(presence.announce, worker=name, fields=fields))
+    client.storage.run(partial(presence.announce, worker=name, fields=fields), now - ago)
 
 
 # -- workers ----------------------------------------------------------------------------------
@@ -56,6 +57,33 @@ def test_workers_are_listed(cli: Cli, answer: Answer, client: Client, url: str) 
     rows = {line.split()[0]: line for line in cli("workers")[1].splitlines()}
     for told in ("serial, paused", "here", "q,r", "a.B (2m)"):
         assert told in rows["w"]
+
+
+@pytest.mark.parametrize("command", ["workers", "top"])
+def test_workers_that_have_been_silent_for_long_are_marked(
+    cli: Cli, answer: Answer, client: Client, command: str
+) -> None:
+    tell(client, "fresh", ago=35)
+    tell(client, "gone", ago=45)
+    tell(client, "slow", ago=45, period=60.0)
+    tell(client, "both", ago=3600, is_paused=True)
+    client.queues["q"].put("a.B")
+    client.queues["q"].pop()  # by a client that tells nothing of itself
+    found = answer(command)
+    told = {
+        each["name"]: each["record"]
+        for each in (found if command == "workers" else found["workers"])
+    }
+    assert {name: record and record["is_fresh"] for name, record in told.items()} == {
+        "fresh": True,
+        "gone": False,
+        "slow": True,
+        "both": False,
+        "w": None,
+    }
+    rows = {line.partition(" ")[0]: line for line in cli(command)[1].splitlines()}
+    assert {name for name in told if "dead" in rows[name]} == {"gone", "both"}
+    assert "serial, paused, dead" in rows["both"]
 
 
 def test_one_worker(cli: Cli, answer: Answer, client: Client) -> None:
