@@ -61,8 +61,13 @@ PAGES: Final = (
     Page(
         "worker",
         "Workers",
-        ("pyqless.worker", "pyqless.worker.middleware", "pyqless.worker.janitor"),
-        "`from pyqless.worker import SerialWorker`; middleware and janitor are modules of their own.\n"
+        (
+            "pyqless.worker",
+            "pyqless.worker.middleware",
+            "pyqless.worker.janitor",
+            "pyqless.worker.log",
+        ),
+        "`from pyqless.worker import SerialWorker`; middleware, janitor and log are modules of their own.\n"
         "See [run workers](../how-to/run-workers.md).",
     ),
     Page(

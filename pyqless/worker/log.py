@@ -8,7 +8,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Any, Final
 
-__all__ = ["JsonFormatter", "around_the_log"]
+__all__ = ["JsonFormatter"]
 
 #: what every record has; the rest was given as ``extra``
 _USUAL: Final = vars(logging.makeLogRecord({})).keys() | {"message", "asctime", "taskName"}
@@ -38,15 +38,6 @@ class JsonFormatter(logging.Formatter):
             if name not in _USUAL and name not in line:
                 line[name] = _plain(value)
         return json.dumps(line)
-
-
-def around_the_log(text: str) -> str:
-    """A line that goes to stderr by itself, in the form of the log there where that is JSON."""
-    for handler in (*logging.getLogger("pyqless").handlers, *logging.getLogger().handlers):
-        if isinstance(handler.formatter, JsonFormatter):
-            told = {"name": "pyqless.worker", "levelname": "INFO", "msg": text}
-            return handler.formatter.format(logging.makeLogRecord(told))
-    return f"pyqless: {text}"
 
 
 def _plain(value: Any) -> Any:

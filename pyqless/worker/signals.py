@@ -9,6 +9,7 @@ thread: there a handler can interrupt the job, and does where the order is to en
 from __future__ import annotations
 
 import faulthandler
+import logging
 import os
 import signal
 import sys
@@ -18,9 +19,9 @@ from types import FrameType
 from typing import Final, Protocol
 
 from pyqless.worker.control import Control
-from pyqless.worker.log import around_the_log
+from pyqless.worker.log import JsonFormatter
 
-__all__ = ["NUDGE", "ORDERS", "Commanded", "taking"]
+__all__ = ["NUDGE", "ORDERS", "Commanded", "around_the_log", "taking"]
 
 
 class Commanded(Protocol):
@@ -79,3 +80,12 @@ def taking(worker: Commanded) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def around_the_log(text: str) -> str:
+    """A line that goes to stderr by itself, in the form of the log there where that is JSON."""
+    for handler in (*logging.getLogger("pyqless").handlers, *logging.getLogger().handlers):
+        if isinstance(handler.formatter, JsonFormatter):
+            told = {"name": "pyqless.worker", "levelname": "INFO", "msg": text}
+            return handler.formatter.format(logging.makeLogRecord(told))
+    return f"pyqless: {text}"

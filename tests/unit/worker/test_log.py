@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from pyqless.worker.log import JsonFormatter, around_the_log
+from pyqless.worker.log import JsonFormatter
+from pyqless.worker.signals import around_the_log
 
 
 def line(**fields: Any) -> dict[str, Any]:
