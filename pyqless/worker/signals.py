@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, Protocol
 
@@ -69,7 +69,8 @@ def taking(worker: Commanded) -> Iterator[None]:
         order(worker.control)
         what = order.__name__.strip("_").replace("_", " ")
         # no logger: its lock may be held by what this handler has interrupted
-        os.write(2, f"{around_the_log(f'told to {what} ({name})')}\n".encode())
+        with suppress(OSError):  # who reads the log may be gone, and the order still stands
+            os.write(2, f"{around_the_log(f'told to {what} ({name})')}\n".encode())
         worker.interrupt()
 
     numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]

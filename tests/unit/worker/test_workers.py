@@ -216,6 +216,24 @@ def test_signals_go_where_they_went_before(client: Client, finder: Finder) -> No
     assert signal.getsignal(signal.SIGUSR1) is before
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2], ids=lambda number: number.name)
+def test_orders_are_heard_where_nobody_reads_the_log_any_more(
+    client: Client, finder: Finder, number: signal.Signals
+) -> None:
+    worker = SerialWorker(client, settings(finder))
+    kept, (unread, stderr) = os.dup(2), os.pipe()
+    os.close(unread)
+    os.dup2(stderr, 2)
+    try:
+        with taking(worker):
+            os.kill(os.getpid(), number)
+            until(lambda: not worker.control.takes_jobs)
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(stderr)
+
+
 class Ordered(NamedTuple):
     """How a job ends whose worker is sent a signal."""
 
