@@ -14,7 +14,7 @@ from typing import Any
 
 from pyqless.client import checks
 from pyqless.client.fitting import fitted
-from pyqless.client.simplifying import Encoder, simplified
+from pyqless.client.simplifying import Encoder, is_plain, simplified
 from pyqless.errors import DataMismatch
 
 __all__ = ["Arguments"]
@@ -55,7 +55,9 @@ class Arguments:
     def _try(self, data: dict[str, Any], encoder: Encoder | None) -> None:
         """Make the call's arguments of the data, as a worker will."""
         try:
-            as_read = json.loads(json.dumps(simplified(data, encoder)))
+            simple = simplified(data, encoder)
+            # most is read as it stands here, and need not be written for that
+            as_read = simple if is_plain(simple) else json.loads(json.dumps(simple))
         except (TypeError, ValueError, RecursionError):
             return  # whoever writes it tells what JSON cannot say
         with suppress(NameError):  # an annotation that is a name for type checkers alone

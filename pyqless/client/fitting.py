@@ -45,9 +45,6 @@ def _refuse(path: str, value: Any, fault: str) -> NoReturn:
 
 
 def _fit(value: Any, kind: Any, path: str) -> Any:
-    origin = get_origin(kind)
-    if origin is not None:
-        return _fit_generic(value, kind, origin, path)
     if kind is Any or kind is object:
         return value
     if kind is None:
@@ -56,6 +53,9 @@ def _fit(value: Any, kind: Any, path: str) -> Any:
         return float(value)
     if kind in _SCALARS or kind is float:
         return value if type(value) is kind else _refuse(path, value, f"must be {_name(kind)}")
+    origin = get_origin(kind)
+    if origin is not None:
+        return _fit_generic(value, kind, origin, path)
     if isinstance(kind, type):
         return _fit_class(value, kind, path)
     _refuse(path, value, f"cannot be made a {kind}")
