@@ -28,12 +28,19 @@ def _read_iso(kind: Any, text: str) -> Any:
     return kind.fromisoformat(text)
 
 
+def _read_datetime(kind: Any, text: str) -> Any:
+    # Python would take a date for its first moment, so that a union would make one of the other
+    if len(text) <= len("2026-12-31"):
+        raise ValueError("a date alone, without a time")
+    return kind.fromisoformat(text)
+
+
 def _read(kind: Any, text: str) -> Any:
     return kind(text)
 
 
 _WRITTEN: Final = (
-    Written(datetime, "a datetime in ISO 8601", lambda value: value.isoformat(), _read_iso),
+    Written(datetime, "a datetime in ISO 8601", lambda value: value.isoformat(), _read_datetime),
     Written(date, "a date in ISO 8601", lambda value: value.isoformat(), _read_iso),
     Written(time, "a time in ISO 8601", lambda value: value.isoformat(), _read_iso),
     Written(UUID, "a UUID", str, _read),

@@ -147,6 +147,9 @@ class Dollars(Decimal):
     [
         ("2026-01-02T03:04:05Z", datetime, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
         ("2026-01-02", date | datetime, date(2026, 1, 2)),
+        ("2026-01-02", datetime | date, date(2026, 1, 2)),
+        ("20260102", datetime | date, date(2026, 1, 2)),
+        ("20260102T03Z", datetime | date, datetime(2026, 1, 2, 3, tzinfo=UTC)),
         ("2026-01-02T00:00:00Z", date | datetime, datetime(2026, 1, 2, tzinfo=UTC)),
         ("2026-01-02", str | date, "2026-01-02"),
         ("12.50", Dollars, Dollars("12.50")),
@@ -162,6 +165,7 @@ def test_text_becomes_what_is_wanted(value: str, kind: Any, expected: Any) -> No
     ("value", "kind", "message"),
     [
         ("soon", datetime, "data['x'] must be a datetime in ISO 8601: 'soon'"),
+        ("2026-01-02", datetime, "data['x'] must be a datetime in ISO 8601: '2026-01-02'"),
         ("2026-01-02T03:04", date, "data['x'] must be a date in ISO 8601: '2026-01-02T03:04'"),
         ("25:00", time, "data['x'] must be a time in ISO 8601: '25:00'"),
         (1767323045, datetime, "data['x'] must be a datetime in ISO 8601: 1767323045"),
