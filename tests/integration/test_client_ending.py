@@ -101,6 +101,13 @@ async def test_an_end_wakes(
     assert (await waited(client)).state == state
 
 
+async def test_a_wait_may_be_longer_than_the_system_can(
+    client: Any, other: Client, later: Any
+) -> None:
+    later(put(other).complete)
+    assert (await got(client.jobs.wait("a", interval=1e300))).state == "complete"
+
+
 async def test_a_handle_shows_the_end_that_it_has_waited_for(
     client: Any, other: Client, later: Any
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from threading import TIMEOUT_MAX
 from typing import Self
 
 from pyqless.client.ending import Ending
@@ -49,7 +50,7 @@ class Listener:
         if self._messages is None:
             time.sleep(seconds)
             return False
-        end, woken = time.monotonic() + seconds, False
+        end, woken = time.monotonic() + min(seconds, TIMEOUT_MAX), False
         try:
             # of many messages at once, one is enough
             while message := self._messages.get(0 if woken else max(0.0, end - time.monotonic())):
