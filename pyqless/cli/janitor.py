@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.parsing import SPANS, spans
+from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import note, say, say_line
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
@@ -36,12 +36,7 @@ def janitor(
     ] = False,
     every: Annotated[
         float | None,
-        typer.Option(
-            "--every",
-            metavar="SPAN",
-            parser=spans(least=1),
-            help=f"From one pass to the next: {SPANS}; one pass unless given.",
-        ),
+        span_option("--every", about="Go on, and so long from one pass to the next", least=1),
     ] = None,
     url: Url = None,
     namespace: Namespace = "ql",

@@ -13,7 +13,7 @@ import typer
 from pyqless.cli.options import MOST
 from pyqless.client import checks
 
-__all__ = ["SPANS", "json_data", "number_or_text", "size", "spans"]
+__all__ = ["SPANS", "json_data", "number_or_text", "size", "span_option", "spans"]
 
 _is_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII).fullmatch
 
@@ -80,6 +80,19 @@ def spans(least: float = 0.0) -> Callable[[Any], float]:
         return seconds
 
     return span
+
+
+def span_option(*names: str, about: str, least: float = 0.0, **more: Any) -> Any:
+    """
+    An option that takes a span, for typer.
+
+    Args:
+        about: what it is, without the point at the end, behind which the help shows how to write it.
+        least: as for ``spans``.
+        more: of ``typer.Option``.
+    """
+    told = f"{about}: {SPANS}."
+    return typer.Option(*names, metavar="SPAN", parser=spans(least), help=told, **more)
 
 
 def size(text: str) -> int:

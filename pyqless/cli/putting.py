@@ -15,7 +15,7 @@ from pyqless.cli.bulk import jobs_in, put_all, tell
 from pyqless.cli.job_texts import show_jobs
 from pyqless.cli.known import require_queue
 from pyqless.cli.options import MOST, AsJson, Namespace, OnConflict, Unique
-from pyqless.cli.parsing import SPANS, json_data, spans
+from pyqless.cli.parsing import json_data, span_option
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 
@@ -78,12 +78,7 @@ def put(
     ] = None,
     delay: Annotated[
         float | None,
-        typer.Option(
-            "--delay",
-            metavar="SPAN",
-            parser=spans(),
-            help=f"How long it is to wait before it may run: {SPANS}.",
-        ),
+        span_option("--delay", about="How long it is to wait before it may run"),
     ] = None,
     retries: Annotated[
         int | None,
@@ -190,12 +185,7 @@ def pop(
     count: _Count = 1,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            "--timeout",
-            metavar="SPAN",
-            parser=spans(),
-            help=f"How long to wait for a job at most: {SPANS}.",
-        ),
+        span_option("--timeout", about="How long to wait for a job at most"),
     ] = None,
     worker: Annotated[
         str | None,

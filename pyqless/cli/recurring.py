@@ -10,7 +10,7 @@ import typer
 from pyqless.cli.job_texts import recurring_document
 from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
-from pyqless.cli.parsing import SPANS, json_data, spans
+from pyqless.cli.parsing import SPANS, json_data, span_option, spans
 from pyqless.cli.printing import day_time, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking, warn_if_gone_at_exit
 from pyqless.client import Client, RecurringJob
@@ -51,9 +51,7 @@ def put(
     *,
     offset: Annotated[
         float | None,
-        typer.Option(
-            "--offset", metavar="SPAN", parser=spans(), help=f"Until the first job: {SPANS}."
-        ),
+        span_option("--offset", about="Until the first job"),
     ] = None,
     jid: Annotated[
         str | None,
@@ -161,9 +159,7 @@ def update(
     *,
     every: Annotated[
         float | None,
-        typer.Option(
-            "--every", metavar="SPAN", parser=spans(), help=f"From one job to the next: {SPANS}."
-        ),
+        span_option("--every", about="From one job to the next"),
     ] = None,
     klass: Annotated[
         str | None, typer.Option("--class", "-k", metavar="CLASS", help="What is to run.")

@@ -13,7 +13,7 @@ import typer
 from pyqless.cli.job_texts import changed_at
 from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.options import either
-from pyqless.cli.parsing import SPANS, spans
+from pyqless.cli.parsing import span_option
 from pyqless.client import Client, Job
 from pyqless.errors import CorruptedJob
 
@@ -58,12 +58,7 @@ Tag: TypeAlias = Annotated[
 ]
 Age: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--older-than",
-        metavar="SPAN",
-        parser=spans(),
-        help=f"Only jobs to which nothing has happened for so long: {SPANS}.",
-    ),
+    span_option("--older-than", about="Only jobs to which nothing has happened for so long"),
 ]
 
 

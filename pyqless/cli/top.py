@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, NamedTuple
 
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from pyqless.cli import queues, workers
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.parsing import SPANS, spans
+from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import clean, day_time, say, say_json, show, table
 from pyqless.cli.store import Url, looking
 from pyqless.client import Client, QueueCounts
@@ -57,13 +56,7 @@ def top(
     *,
     interval: Annotated[
         float,
-        typer.Option(
-            "--interval",
-            "-i",
-            metavar="SPAN",
-            parser=spans(least=0.1),
-            help=f"Between two looks: {SPANS}.",
-        ),
+        span_option("--interval", "-i", about="Between two looks", least=0.1),
     ] = 2.0,
     url: Url = None,
     namespace: Namespace = "ql",

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from pyqless.cli.options import MOST, Namespace, either
-from pyqless.cli.parsing import SPANS, size, spans
+from pyqless.cli.parsing import size, span_option
 from pyqless.cli.store import Url, chosen
 from pyqless.client import AsyncClient, Client
 from pyqless.errors import InvalidArgument
@@ -135,31 +135,17 @@ def worker(
     ] = Order.ORDERED,
     interval: Annotated[
         float,
-        typer.Option(
-            "--interval",
-            metavar="SPAN",
-            envvar="INTERVAL",
-            parser=spans(least=0.05),
-            help=f"Between looks at empty queues: {SPANS}.",
+        span_option(
+            "--interval", about="Between looks at empty queues", least=0.05, envvar="INTERVAL"
         ),
     ] = 5.0,
     grace: Annotated[
         float,
-        typer.Option(
-            "--grace",
-            metavar="SPAN",
-            parser=spans(),
-            help=f"What jobs are given at the end: {SPANS}.",
-        ),
+        span_option("--grace", about="What jobs are given at the end"),
     ] = 10.0,
     limit: Annotated[
         float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SPAN",
-            parser=spans(),
-            help=f"How long a job may run: {SPANS}.",
-        ),
+        span_option("--time-limit", about="How long a job may run"),
     ] = None,
     max_jobs: Annotated[
         int | None,
