@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from pyqless import Client
 from pyqless.storage import open_storage
+from pyqless.storage.sqlite.keyspace import StoredKeyspace
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.lanes import Lanes
 from pyqless.storage.sqlite.log import Log
@@ -38,13 +42,13 @@ def just_behind(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def instead_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, but interrupted before it has done anything, when it is called while something is held."""
+    """The same, but interrupted before it has done anything, the first time."""
     calls = 0
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == 2:
+        if calls == 1:
             raise KeyboardInterrupt
         return function(*arguments, **options)
 
@@ -56,13 +60,13 @@ def instead_of(function: Callable[..., Any]) -> Callable[..., Any]:
     [
         (Lane, "begin_writing", just_behind),
         (Turns, "take", just_behind),
-        (Turns, "give_back", instead_of),
+        (Turns, "leave", instead_of),
         (Log, "_flush", just_behind),
     ],
     ids=[
         "behind BEGIN",
         "with the turn",
-        "before the turn is given back",
+        "when the turn is given back",
         "while the disk is waited for",
     ],
 )
@@ -79,8 +83,6 @@ def test_others_go_on(
         monkeypatch.setattr(place, name, interrupt(getattr(place, name)))
         with pytest.raises(KeyboardInterrupt):
             client.queues["q"].put("klass")
-        client.queues["q"].put("klass", jid="again")
-        other.queues["q"].put("klass", jid="of another")
         put: list[str] = []
         thread = threading.Thread(
             target=lambda: put.append(client.queues["q"].put("klass", jid="of a thread"))
@@ -88,8 +90,76 @@ def test_others_go_on(
         thread.start()
         thread.join(10)
         assert put == ["of a thread"]
+        other.queues["q"].put("klass", jid="of another")
+        client.queues["q"].put("klass", jid="again")
         waiting = {job.jid for job in client.queues["q"].peek(9)}
         assert {"again", "of another", "of a thread"} <= waiting
+
+
+def interrupted_at(place: int, call: Callable[[], object]) -> bool:
+    """
+    Make a call, and interrupt it where Python looks for signals: where a function begins, or behind one of C's.
+
+    Args:
+        place: counted from 1.
+
+    Returns:
+        bool: whether there is such a place; of those that lie in the storage's code, or in what opens its contexts.
+    """
+    left = place
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        path = frame.f_code.co_filename
+        if event in ("call", "c_return") and ("sqlite" in path or "contextlib" in path):
+            left -= 1
+            if not left:
+                raise KeyboardInterrupt
+
+    sys.setprofile(look)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", ["write", "look"])
+def test_wherever_an_interruption_comes_all_go_on(tmp_path: Path, name: str) -> None:
+    """Other threads and other processes before the one that was interrupted, and that one with nothing but the truth."""
+    url = f"sqlite:///{tmp_path}/jobs.db?timeout=5"
+    with Client(url) as client, Client(url) as other, ThreadPoolExecutor(1) as pool:
+        queue = client.queues["q"]
+        calls: dict[str, Callable[[], object]] = {
+            "write": lambda: queue.put("klass"),
+            "look": lambda: client.storage.run(lambda tx: tx.snapshot(("HGET", "key", "field"))),
+        }
+        place = 1
+        while interrupted_at(place, calls[name]):
+            pool.submit(client.queues["of a thread"].put, "klass").result()
+            other.queues["of another"].put("klass")
+            calls["look"]()
+            while queue.pop():  # what was put, or was not, as the lane knows it that has put it
+                pass
+            assert client.storage.dump() == other.storage.dump()
+            place += 1
+    assert place > 40
+
+
+def test_what_was_not_undone_when_another_interruption_came_is_undone_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client(f"sqlite:///{tmp_path}/jobs.db") as client:
+        queue = client.queues["q"]
+        queue.put("klass", jid="first")
+        for place, name in ((StoredKeyspace, "save"), (Lane, "roll_back")):
+            monkeypatch.setattr(place, name, instead_of(getattr(place, name)))
+        with pytest.raises(KeyboardInterrupt):
+            queue.put("klass", jid="second")
+        assert [job.jid for job in queue.pop(9)] == ["first"]
 
 
 def log_of(path: Path) -> Path:

@@ -90,7 +90,11 @@ class DatabaseFile:
                         raise self._too_busy()
                     turn, result = self._write(work, patience, has_queued=has_queued)
                 finally:
-                    self._turns.give_back()
+                    try:  # noqa: SIM105 - suppress would be more than one step
+                        self._turns.lock.release()
+                    except RuntimeError:
+                        pass
+                    self._turns.leave()
                 # others write meanwhile
                 if turn.commit and turn.log is not None:
                     self._log.flush(turn.log, turn.commit)

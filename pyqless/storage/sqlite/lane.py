@@ -42,19 +42,24 @@ class Lane:
         Raises:
             apsw.BusyError: others write, or the file is just being opened or closed.
         """
-        self.execute(sql.BEGIN_WRITING)
+        self._begin(sql.BEGIN_WRITING)
         self._catch_up()
         self._changes = self.connection.total_changes()
 
     def begin_looking(self) -> None:
         """As ``begin_writing``, for a transaction that sees what was committed when it begins."""
-        self.execute(sql.BEGIN_READING)
+        self._begin(sql.BEGIN_READING)
         try:
             self.execute(sql.FIRST_LOOK).fetchall()
         except BaseException:
             self.roll_back()
             raise
         self._catch_up()
+
+    def _begin(self, statement: str) -> None:
+        if self.connection.in_transaction:
+            self.roll_back()  # who was to do so was interrupted
+        self.execute(statement)
 
     def _catch_up(self) -> None:
         version = self.connection.data_version()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from types import FrameType
 from typing import Final
@@ -56,24 +55,28 @@ class Turns:
 
     Args:
         path: of the file.
+
+    Attributes:
+        lock: whose turn it is has it. It knows its owner: so it can be released whether it was taken or not when an
+            interruption came, first of all and in one step of Python's own, ahead of which no other can come;
+            then one calls ``leave``.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        # knows its owner, so that it can be given back whether it was taken or not when an interruption came
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def require_none(self) -> None:
         """
-        Make sure that this thread has no turn; give back one that an interruption has left it with.
+        Make sure that this thread has no turn.
 
         Raises:
             StoreUnavailable: it is in the middle of one.
         """
         frame = _writing.frames.get(self._path)
+        # who was interrupted when it had released the lock may not have left
         if frame is not None and _is_running(frame):
             raise StoreUnavailable("a transition cannot be carried out in the middle of another")
-        self.give_back()
 
     def take(self, patience: Patience, frame: FrameType | None) -> bool | None:
         """
@@ -85,17 +88,15 @@ class Turns:
         Returns:
             bool: whether others had to be waited for; None if that was in vain.
         """
-        has_waited = not self._lock.acquire(blocking=False)
-        if has_waited and not self._lock.acquire(timeout=patience.left()):
+        has_waited = not self.lock.acquire(blocking=False)
+        if has_waited and not self.lock.acquire(timeout=patience.left()):
             return None
         _writing.frames[self._path] = frame
         return has_waited
 
-    def give_back(self) -> None:
-        """Let another have a turn, if this thread has one."""
+    def leave(self) -> None:
+        """Note that this thread has no turn any more."""
         _writing.frames.pop(self._path, None)
-        with contextlib.suppress(RuntimeError):
-            self._lock.release()
 
 
 def _is_running(frame: FrameType) -> bool:
