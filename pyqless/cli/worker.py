@@ -4,44 +4,36 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import logging
 import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated
 
 import typer
 
 from pyqless.cli.options import MOST, Namespace, either
 from pyqless.cli.parsing import size, span_option
+from pyqless.cli.processes import LogFormat, end, level_of, places, run, set_up
+from pyqless.cli.runners import import_anew, runner_of
 from pyqless.cli.store import Url, chosen
 from pyqless.client import AsyncClient, Client
-from pyqless.errors import InvalidArgument
 from pyqless.worker import (
     AsyncWorker,
     ExitCode,
-    Finder,
     ForkingWorker,
     Limits,
-    Runner,
     SerialWorker,
     Settings,
     ThreadWorker,
     taking,
 )
-from pyqless.worker.log import JsonFormatter
-from pyqless.worker.middleware import time_limit
 from pyqless.worker.reservers import RESERVERS
 
 __all__ = ["worker"]
-
-_FORMAT: Final = "%(asctime)s %(process)d %(levelname)s %(message)s"
 
 
 class Kind(StrEnum):
@@ -59,13 +51,6 @@ class Order(StrEnum):
     ORDERED = "Ordered"
     ROUND_ROBIN = "RoundRobin"
     SHUFFLED = "ShuffledRoundRobin"
-
-
-class LogFormat(StrEnum):
-    """What a line of the log looks like."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def worker(
@@ -224,13 +209,13 @@ def worker(
         raise typer.BadParameter("missing; name one or set QUEUES", param_hint="QUEUE...")
     if resume and name is None:
         raise typer.BadParameter("goes with --name", param_hint="--resume")
-    sys.path[:0] = _places(path or [])
+    sys.path[:0] = places(path or [])
     module = None if runner is None else runner.partition(":")[0]
-    before = partial(set_up, _level(verbose), log_format, sys.path, module)
-    set_up(_level(verbose), log_format, sys.path, force=True)
+    before = partial(set_up, level_of(verbose), log_format, sys.path, module)
+    set_up(level_of(verbose), log_format, sys.path, force=True)
     settings = Settings(
         queues=[part.strip() for part in names],
-        runner=_runner(runner, modules or [], limit, compat=compat, keep_results=keep_results),
+        runner=runner_of(runner, modules or [], limit, compat=compat, keep_results=keep_results),
         reserver=RESERVERS[order.value](),
         interval=interval,
         grace=grace,
@@ -238,7 +223,7 @@ def worker(
         sandbox=sandbox,
         resume=resume,
         listen=listen,
-        renew=None if runner is None else partial(_import_anew, runner),
+        renew=None if runner is None else partial(import_anew, runner),
     )
     url = chosen(url)
     single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
@@ -254,9 +239,9 @@ def worker(
             fork_per_job=fork_per_job,
             before=before,
         )
-        _end(_run(forking))
+        end(run(forking))
     if kind is Kind.ASYNCIO:
-        _end(asyncio.run(_run_async(url, namespace, own_name, settings, count or 100)))
+        end(asyncio.run(_run_async(url, namespace, own_name, settings, count or 100)))
     with connect(url, namespace, own_name) as client:
         threads = kind is Kind.THREADS
         blocking = (
@@ -264,7 +249,7 @@ def worker(
             if threads
             else SerialWorker(client, settings)
         )
-        _end(_run(blocking))
+        end(run(blocking))
 
 
 def _fresh_name() -> str:
@@ -276,84 +261,6 @@ def connect(url: str, namespace: str, name: str) -> Client:
     return Client(url, namespace=namespace, worker_name=name)
 
 
-def set_up(
-    level: int,
-    log_format: LogFormat,
-    path: list[str],
-    module: str | None = None,
-    *,
-    force: bool = False,
-) -> None:
-    """
-    Prepare a process: what it logs, and where it looks for modules.
-
-    Args:
-        module: of the runner, imported since it may set up logging by itself; which has the last word.
-        force: do away with how logging was set up before.
-    """
-    sys.path[:] = path
-    handler = logging.StreamHandler()
-    if log_format is LogFormat.JSON:
-        handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=level, format=_FORMAT, handlers=[handler], force=force)
-    if module is not None:
-        importlib.import_module(module)
-
-
-def _places(named: list[Path]) -> list[str]:
-    """Where modules are looked for before all else: where it is said, and in the current directory."""
-    for entry in named:
-        if not entry.exists():
-            raise typer.BadParameter(f"{str(entry)!r} does not exist", param_hint="--path")
-    return [str(entry.resolve()) for entry in (*named, Path())]
-
-
-def _level(verbose: int) -> int:
-    if verbose > 1 or os.environ.get("VVERBOSE"):
-        return logging.DEBUG
-    return logging.INFO if verbose or os.environ.get("VERBOSE") else logging.WARNING
-
-
-def _runner(
-    named: str | None, modules: list[str], limit: float | None, *, compat: bool, keep_results: bool
-) -> Runner:
-    if named is not None:
-        return _import(named)
-    if not modules:
-        text = "missing; say what jobs may name, or give --runner"
-        raise typer.BadParameter(text, param_hint="--module")
-    middleware = () if limit is None else (time_limit(limit),)
-    finder = Finder(modules)
-    finder.preload()
-    return Runner(finder=finder, middleware=middleware, compat=compat, keeps_results=keep_results)
-
-
-def _import(named: str) -> Runner:
-    module, _, attribute = named.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a module may raise anything while it is imported
-        reason = f"{type(error).__name__}: {error}"
-        text = f"runner: {named!r} cannot be imported: {reason}"
-        raise InvalidArgument(text, argument="runner", value=named) from error
-    if not isinstance(found, Runner):
-        text = f"{named} is no pyqless.worker.Runner"
-        raise typer.BadParameter(text, param_hint="--runner")
-    return found
-
-
-def _import_anew(named: str) -> Runner:
-    _import(named).finder.forget()
-    sys.modules.pop(named.partition(":")[0], None)
-    return _import(named)
-
-
-def _run(blocking: Any) -> ExitCode:
-    with taking(blocking):
-        run: Callable[[], ExitCode] = blocking.run
-        return run()
-
-
 async def _run_async(
     url: str, namespace: str, name: str, settings: Settings, count: int
 ) -> ExitCode:
@@ -361,13 +268,3 @@ async def _run_async(
         asyncio_worker = AsyncWorker(client, settings, count)
         with taking(asyncio_worker):
             return await asyncio_worker.run()
-
-
-def _end(code: ExitCode) -> NoReturn:
-    if code is ExitCode.CUT_OFF:
-        # threads that are still at work must not keep the process from ending
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    raise typer.Exit(code)

@@ -14,6 +14,7 @@ import pytest
 
 from pyqless.cli import main
 from pyqless.cli import worker as command
+from pyqless.cli.processes import LogFormat, set_up
 from pyqless.worker import ExitCode, Ordered, Runner, SerialWorker, ShuffledRoundRobin
 
 #: what ``--runner`` names
@@ -33,7 +34,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(command, "set_up", lambda level, *_, **__: levels.append(level))
-    monkeypatch.setattr(command, "_run", begin)
+    monkeypatch.setattr(command, "run", begin)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
     def start(*arguments: str, status: int = 0, **environment: str) -> Any:
@@ -243,18 +244,16 @@ def root() -> Iterator[logging.Logger]:
 def test_the_log_is_json_where_that_is_wanted(
     root: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command.set_up(logging.INFO, command.LogFormat.JSON, [*sys.path], force=True)
+    set_up(logging.INFO, LogFormat.JSON, [*sys.path], force=True)
     logging.getLogger("pyqless.worker").info("job %s", "J", extra={"jid": "J"})
     told = json.loads(capsys.readouterr().err)
     assert (told["level"], told["message"], told["jid"]) == ("INFO", "job J", "J")
 
 
-@pytest.mark.parametrize("log_format", command.LogFormat)
-def test_a_child_leaves_the_log_as_it_is(
-    root: logging.Logger, log_format: command.LogFormat
-) -> None:
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_a_child_leaves_the_log_as_it_is(root: logging.Logger, log_format: LogFormat) -> None:
     handlers = root.handlers[:]
-    command.set_up(logging.INFO, log_format, [*sys.path])
+    set_up(logging.INFO, log_format, [*sys.path])
     assert handlers
     assert root.handlers == handlers
 
@@ -267,7 +266,7 @@ def test_the_module_of_a_runner_has_the_last_word(
     )
     monkeypatch.setattr(sys, "path", [*sys.path])
     path = [str(tmp_path), *sys.path]
-    command.set_up(logging.INFO, command.LogFormat.JSON, path, "sets_up_logging", force=True)
+    set_up(logging.INFO, LogFormat.JSON, path, "sets_up_logging", force=True)
     assert [type(handler) for handler in root.handlers] == [logging.NullHandler]
 
 
