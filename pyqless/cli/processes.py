@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -84,7 +85,8 @@ def end(code: ExitCode) -> NoReturn:
     if code is ExitCode.CUT_OFF:
         # threads that are still at work must not keep the process from ending
         logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # nobody may read it any more
+                stream.flush()
         os._exit(code)
     raise typer.Exit(code)

@@ -27,9 +27,16 @@ def runner_of(
 
     Raises:
         InvalidArgument: a module cannot be imported.
-        typer.BadParameter: neither is given, or what is named is no runner.
+        typer.BadParameter: neither is given, or what is named is no runner, or something is given that it says for itself.
     """
     if named is not None:
+        given = {
+            "--time-limit": limit is not None,
+            "--compat": compat,
+            "--keep-results": keep_results,
+        }
+        for option in filter(given.get, given):
+            raise typer.BadParameter("does not go with --runner", param_hint=option)
         return _import(named)
     if not modules:
         text = "missing; say what jobs may name, or give --runner"

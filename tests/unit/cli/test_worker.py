@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from pyqless.cli import main
 from pyqless.cli import worker as command
-from pyqless.cli.processes import LogFormat, set_up
+from pyqless.cli.processes import LogFormat, end, set_up
 from pyqless.worker import ExitCode, Ordered, Runner, SerialWorker, ShuffledRoundRobin
 
 #: what ``--runner`` names
@@ -131,6 +133,16 @@ def test_a_runner_of_ones_own(start: Start) -> None:
     named = f"{__name__}:runner"
     worker = start("mail", "--kind", "serial", "--url", "memory://", "--runner", named)
     assert worker.settings.runner.compat
+
+
+@pytest.mark.parametrize("option", [("--time-limit", "5"), ("--compat",), ("--keep-results",)])
+def test_what_a_runner_of_ones_own_says_for_itself_does_not_go_with_it(
+    start: Start, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
+) -> None:
+    named = ("mail", "--url", "memory://", "--kind", "serial", "--runner", f"{__name__}:runner")
+    assert start(*named, *option, status=2) is None
+    told = f"Invalid value for {option[0]}: does not go with --runner"
+    assert told in capsys.readouterr().err
 
 
 def test_a_path_goes_before_the_current_directory_and_takes_it_away_from_nobody(
@@ -275,3 +287,24 @@ def test_another_format_of_the_log_is_refused(
 ) -> None:
     start("mail", *MODULE, "--log-format", "xml", status=2)
     assert "'--log-format': 'xml' is not one of 'text', 'json'" in capsys.readouterr().err
+
+
+def test_a_process_that_is_cut_off_ends_where_nobody_reads_its_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unread(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    class Ended(BaseException):
+        pass
+
+    def leave(code: int) -> None:
+        raise Ended(code)
+
+    monkeypatch.setattr(sys, "stdout", Unread())
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
+    monkeypatch.setattr(os, "_exit", leave)
+    with pytest.raises(Ended) as ended:
+        end(ExitCode.CUT_OFF)
+    assert ended.value.args == (ExitCode.CUT_OFF,)
