@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from pyqless import Client
+from pyqless.errors import OutcomeUnknown
 from pyqless.storage import open_storage
 from pyqless.storage.sqlite.keyspace import StoredKeyspace
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.lanes import Lanes
-from pyqless.storage.sqlite.log import Log
+from pyqless.storage.sqlite.log import Log, LogFile
 from pyqless.storage.sqlite.turns import Turns
 
 
@@ -160,6 +161,67 @@ def test_what_was_not_undone_when_another_interruption_came_is_undone_later(
         with pytest.raises(KeyboardInterrupt):
             queue.put("klass", jid="second")
         assert [job.jid for job in queue.pop(9)] == ["first"]
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["well", "the disk fails"])
+def test_a_call_of_a_signals_handler_while_the_disk_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    """Both are told what the disk has said."""
+    flush, told = LogFile.flush, []
+
+    def flush_and_handle(file: LogFile) -> None:
+        monkeypatch.setattr(LogFile, "flush", fail if fails else flush)
+        put("of the handler")
+        monkeypatch.setattr(LogFile, "flush", flush)
+        LogFile.flush(file)
+
+    def fail(_: LogFile) -> None:
+        raise OSError("the disk fails")
+
+    def put(jid: str) -> None:
+        with suppress(OutcomeUnknown):
+            told.append(client.queues["q"].put("klass", jid=jid))
+
+    with Client(f"sqlite:///{tmp_path}/jobs.db") as client:
+        client.queues["q"].put("klass", jid="before")
+        monkeypatch.setattr(LogFile, "flush", flush_and_handle)
+        thread = threading.Thread(target=put, args=("of the thread",), daemon=True)
+        thread.start()
+        thread.join(10)
+        assert not thread.is_alive()
+        assert told == ([] if fails else ["of the handler", "of the thread"])
+        assert len(client.queues["q"]) == 3
+        put("behind")
+        assert told[-1:] == ["behind"]
+
+
+class Disk(LogFile):
+    """One that does something while it is waited for."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+
+    def flush(self) -> None:
+        self._act()
+
+
+def test_a_disk_that_failed_for_a_signals_handler_is_not_asked_again() -> None:
+    """It might say that all is well, and have thrown away what it could not write."""
+    log = Log("jobs.db")
+
+    def fail() -> None:
+        raise OSError("the disk fails")
+
+    def handle() -> None:
+        with pytest.raises(OutcomeUnknown):
+            log.flush(Disk(fail), log.committed())
+        fail()
+
+    with pytest.raises(OutcomeUnknown):
+        log.flush(Disk(handle), log.committed())
+    with pytest.raises(OutcomeUnknown):
+        log.flush(Disk(lambda: None), log.latest)
 
 
 def log_of(path: Path) -> Path:

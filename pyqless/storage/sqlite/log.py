@@ -68,7 +68,8 @@ class Log:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._flushing = threading.Lock()
+        # a signal's handler may come in the middle of it, and write, too
+        self._flushing = threading.RLock()
         #: the number of the last commit
         self.latest = 0
         #: of the last one that has been waited for, and of the last one in doubt
@@ -110,5 +111,5 @@ class Log:
         try:
             file.flush()
         except OSError as error:
-            self._doubtful, self._reason = latest, error
+            self._doubtful, self._reason = max(latest, self._doubtful), error
         self._settled = latest
