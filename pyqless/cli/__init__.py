@@ -27,9 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """
     try:
         _load()(arguments)
-    except (
-        KeyboardInterrupt
-    ):  # while the commands are still being loaded or built: typer knows of it later on
+    except KeyboardInterrupt:
+        # while the commands are still being loaded or built: typer knows of it later on
         sys.exit(_INTERRUPTED)
 
 

@@ -101,7 +101,8 @@ def put_all(queue: Queue, lines: Iterable[Line], *, as_json: bool) -> Status:
     except BaseException:  # whatever it is: nobody reads on, the store is away, Ctrl-C
         if done:
             last = checked[-1][0][-1].number
-            note(f"stopped once lines 1 to {done:,} of {last:,} were dealt with")
+            # more may have been, where it is the answer that did not come
+            note(f"stopped; at least lines 1 to {done:,} of {last:,} were dealt with")
         raise
     return status
 

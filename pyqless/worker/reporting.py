@@ -16,7 +16,7 @@ __all__ = ["group_of", "message_of", "redacted", "summary_of"]
 MESSAGE_LIMIT: Final = 10_000
 
 #: whose frames say nothing of the job where they lie around its code
-_AROUND: Final = frozenset({"asyncio", "contextlib", "importlib", "inspect", "pyqless"})
+_AROUND: Final = frozenset({"asyncio", "contextlib", "importlib", "pyqless"})
 
 #: a password in a URL's authority, and one that is given by name
 _SECRETS: Final = (
@@ -56,8 +56,7 @@ def message_of(error: BaseException, limit: int = MESSAGE_LIMIT) -> str:
     Of one that came before the job's code was reached there is no traceback: it would only show how pyqless works.
     """
     trace = _from_the_job_on(error.__traceback__)
-    is_early = trace is None and error.__traceback__ is not None
-    lines = traceback.format_exception(type(error), error, trace, chain=not is_early)
+    lines = traceback.format_exception(type(error), error, trace, chain=trace is not None)
     return shortened(redacted("".join(lines).rstrip()), limit)
 
 

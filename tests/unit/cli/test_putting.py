@@ -60,7 +60,7 @@ def test_nothing_is_put_if_a_line_is_no_json(cli: Cli, client: Client) -> None:
 
 @pytest.mark.parametrize(
     ("served", "told"),
-    [(0, ""), (2, "pyqless: stopped once lines 1 to 201 of 251 were dealt with\n")],
+    [(0, ""), (2, "pyqless: stopped; at least lines 1 to 201 of 251 were dealt with\n")],
 )
 def test_how_much_was_put_is_told_when_the_store_goes_away(
     cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch, served: int, told: str

@@ -58,6 +58,16 @@ def test_a_job_that_ends_while_the_lock_of_another_is_not_renewed_is_left_alone(
         custody.close()
 
 
+def test_a_job_that_ended_while_its_own_lock_was_renewed_has_lost_nothing() -> None:
+    with Client("memory://custody-own") as client:
+        custody = Custody(client)
+        ended = _taken(client, custody, "J", "host-1/1.1")
+        client.jobs["J"].cancel()
+        custody.keep(lambda: custody.release(ended))
+        assert ended.stopped is None
+        custody.close()
+
+
 def test_a_lock_that_was_lost_is_forgotten_with_its_job() -> None:
     with Client("memory://custody-lost") as client:
         custody = Custody(client)

@@ -317,6 +317,7 @@ def test_a_job_that_has_failed_itself_is_told_as_any_other(
         (Done(None), {"outcome": "done"}),
         (Again(3.0), {"outcome": "again", "delay": 3.0}),
         (Again(3.0, "g", "m"), {"outcome": "again", "delay": 3.0, "group": "g"}),
+        (Again(3.0, "x" * 200, "m"), {"outcome": "again", "delay": 3.0, "group": "x" * 120}),
         (Failed("x" * 200, "m"), {"outcome": "failed", "group": "x" * 120}),
         (Stopped(StopReason.DROPPED), {"outcome": "stopped", "reason": "dropped"}),
         (Left(), {"outcome": "left"}),

@@ -35,6 +35,16 @@ async def coroutine(job: Any) -> None:
     raise OSError(job["text"])
 
 
+@contextmanager
+def aside() -> Iterator[None]:
+    yield
+
+
+@aside()
+def decorated(job: Any) -> None:
+    raise OSError(job["text"])
+
+
 @pyqless.job(queue="mail")
 def declared(text: str) -> None:
     raise OSError(text)
@@ -53,7 +63,9 @@ def message(client: Client, queue: Queue, work: Work, klass: str, data: Any) -> 
 
 
 @pytest.mark.parametrize(
-    "function", [plain, coroutine, declared], ids=["plain", "coroutine", "declared"]
+    "function",
+    [plain, coroutine, decorated, declared],
+    ids=["plain", "coroutine", "decorated", "declared"],
 )
 def test_it_begins_in_the_jobs_own_code(
     client: Client, queue: Queue, finder: Finder, work: Work, function: Any
