@@ -51,6 +51,10 @@ def itself(job):
 def die(job):
     os._exit(3)
 
+@finder.register("hang")
+def hang(job):
+    time.sleep(60)
+
 runner = Runner(finder=finder)
 """
 
@@ -130,6 +134,20 @@ def test_a_job_whose_process_died_is_told_and_who_waits_for_its_end_hears_of_it(
         assert "the process that ran it ended with status 3" in told["message"]
         assert ended.get(5) is not None
     ended.close()
+
+
+def test_a_job_that_is_cut_off_is_told_by_whoever_has_done_it(
+    client: Client, one_redis_url: str, tmp_path: Path
+) -> None:
+    named = arguments(tmp_path, "forking")
+    with Worker(one_redis_url, *named, "--log-format", "json", "--grace", "0") as worker:
+        client.queues["q"].put("hang", jid="J")
+        until(lambda: client.queues["q"].running() == ["J"], worker.log())
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 4, worker.log()
+        lines = [json.loads(line) for line in worker.log().splitlines()]
+        (told,) = [line for line in lines if line.get("outcome") == "stopped"]
+        assert (told["jid"], told["reason"]) == ("J", "stopping")
 
 
 @pytest.mark.parametrize("spawn", [False, True], ids=["fork", "spawn"])

@@ -513,6 +513,44 @@ def test_the_log_names_the_job(
     assert fields.items() <= vars(record).items()
 
 
+def _says_nothing(_job: Any) -> None: ...
+
+
+def _raises_after_its_end(job: Any) -> None:
+    job.complete()
+    raise ValueError
+
+
+def _ends_after_its_lock(job: Any) -> None:
+    job.attempt.stop(StopReason.LOST)
+
+
+@pytest.mark.parametrize(
+    ("function", "compat", "words"),
+    [
+        (_says_nothing, True, "its lock will expire"),
+        (_raises_after_its_end, False, "raised after its end"),
+        (_ends_after_its_lock, False, "has ended after it was lost"),
+    ],
+)
+def test_what_is_odd_about_an_end_is_told_with_the_jobs_fields(
+    queue: Queue,
+    finder: Finder,
+    work: Work,
+    caplog: pytest.LogCaptureFixture,
+    function: Any,
+    words: str,
+    *,
+    compat: bool,
+) -> None:
+    finder.register("run")(function)
+    queue.put("run", {}, jid="J")
+    work(compat=compat)
+    (record,) = (record for record in caplog.records if words in record.getMessage())
+    fields = {"jid": "J", "klass": "run", "queue": "mail", "worker": "ann"}
+    assert fields.items() <= vars(record).items()
+
+
 @pytest.mark.parametrize("jid", ["50%", "%s", "%(jid)s", "%d%%"])
 @pytest.mark.parametrize(
     ("said", "told"),

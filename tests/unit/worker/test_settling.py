@@ -45,6 +45,15 @@ class Flaky:
         return self._storage.run(transition)
 
 
+class Alone(Flaky):
+    """A storage whose replicas know of nothing."""
+
+    def run(self, transition: Any) -> Any:
+        error = NotReplicated("alone")
+        error.result = super().run(transition)
+        raise error
+
+
 @pytest.fixture
 def job(queue: Queue) -> Job:
     queue.put("klass", {}, jid="J")
@@ -184,12 +193,6 @@ def test_a_turn_that_came_through_although_nobody_knew_is_no_loss(
 def test_the_next_job_is_in_hand_though_no_replica_knows_of_it(
     client: Client, queue: Queue, job: Job, clock: Clock
 ) -> None:
-    class Alone(Flaky):
-        def run(self, transition: Any) -> Any:
-            error = NotReplicated("alone")
-            error.result = super().run(transition)
-            raise error
-
     queue.put("klass", {}, jid="K")
     verdict, following = turn(Alone(client.storage), job, clock)
     assert verdict == Done("value")
@@ -298,6 +301,16 @@ def test_a_job_without_retries_left_has_failed_and_the_log_says_so(
         "outcome": "failed",
         "group": group,
     }
+
+
+def test_a_job_without_retries_left_has_failed_though_no_replica_knows_of_it(
+    client: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put("klass", {}, jid="J", retries=0)
+    (job,) = queue.pop(1)
+    storage: Any = Alone(client.storage)
+    settled = settle(storage, Runner(), Again(3.0, "g", "m"), job, Attempt.of(job, clock.now))
+    assert settled.verdict == Failed("g", "m")
 
 
 def test_a_job_that_has_failed_itself_is_told_as_any_other(
