@@ -18,7 +18,11 @@ import redis
 from pyqless import AsyncClient, Client
 from pyqless.client import ending
 from pyqless.conformance import Target
-from pyqless.errors import InvalidArgument, JobNotFound, StoreUnsupported
+from pyqless.core import jobs
+from pyqless.core.keys import Keys
+from pyqless.errors import InvalidArgument, JobNotFound, StoreUnavailable, StoreUnsupported
+from pyqless.storage import Message
+from pyqless.storage.subscriptions import GAP
 from pyqless.worker import Finder, Runner, SerialWorker, Settings
 from tests.integration.conftest import got
 
@@ -186,6 +190,32 @@ async def test_an_end_between_the_look_and_the_listening_is_not_missed(
     assert (await waited(client)).state == "complete"
 
 
+async def test_a_subscription_that_is_of_no_more_use_is_made_anew(
+    client: Any, other: Client, later: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe, made = client.storage.subscribe, []
+
+    def refuse(*_arguments: object) -> Any:
+        raise StoreUnavailable("the subscription is broken")
+
+    def noted(subscription: Any) -> Any:
+        if not made:
+            monkeypatch.setattr(subscription, "get", refuse)
+        made.append(subscription)
+        return subscription
+
+    async def subscribe_later(*channels: str) -> Any:
+        return noted(await subscribe(*channels))
+
+    replaced = (
+        subscribe_later if isinstance(client, AsyncClient) else lambda *a: noted(subscribe(*a))
+    )
+    monkeypatch.setattr(client.storage, "subscribe", replaced)
+    later(put(other).complete)
+    assert (await waited(client)).state == "complete"
+    assert len(made) == 2
+
+
 async def test_where_nobody_may_listen_it_looks(
     client: Any, other: Client, later: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +250,13 @@ async def test_what_a_worker_keeps_is_the_result(client: Any, other: Client) -> 
 
     other.jobs["a"].requeue("q")
     assert (await got(client.jobs.get("a"))).result is None
+    again = other.queues["q"].pop()
+    assert again is not None
+    assert (await got(client.jobs.get("a"))).result is None
+
+    again.log("result", value=4)
+    assert (await got(client.jobs.get("a"))).result == 4
+    again.timeout()
     other.queues["q"].pop()
     assert (await got(client.jobs.get("a"))).result is None
 
@@ -240,6 +277,29 @@ async def test_what_is_no_good_is_named(client: Any, argument: str, options: Any
     assert caught.value.argument == argument
 
 
+async def test_a_jid_may_look_like_a_pattern(client: Any, other: Client, later: Any) -> None:
+    later(put(other, "[a]*").retry)
+    assert (await waited(client, "[a]*")).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("channel", "text", "wakes"),
+    [
+        ("ql:log", '{"jid":"a","event":"completed"}', True),
+        ("ql:log", '{"jid":"b","event":"completed"}', False),
+        ("ql:log", '{"jid":"a","event":"popped"}', False),
+        ("ql:log", "nonsense", False),
+        ("ql:py:end:a", "", True),
+        (*GAP, True),
+    ],
+)
+def test_what_is_told_of_another_or_is_no_end_wakes_nobody(
+    channel: str, text: str, *, wakes: bool
+) -> None:
+    watch = ending.Ending(Keys(), "a", None)
+    assert watch.wakes(Message(channel, text)) is wakes
+
+
 def test_the_looks_of_the_deaf_become_rarer() -> None:
     with Client("memory://") as client:
         watch = ending.Ending(client.storage.keys, "a", 0.3)
@@ -248,6 +308,25 @@ def test_the_looks_of_the_deaf_become_rarer() -> None:
 
 
 # -- on a real server -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+async def test_an_end_that_is_undone_while_it_is_looked_at_is_none(
+    one_redis_url: str, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, read = kind(one_redis_url), jobs.get
+    with Client(one_redis_url) as other:
+        put(other).complete()
+
+        def undo_first(*arguments: Any) -> Any:
+            monkeypatch.undo()
+            other.jobs["a"].requeue("q")
+            return read(*arguments)
+
+        monkeypatch.setattr(jobs, "get", undo_first)
+        assert await got(client.jobs.wait("a", timeout=0)) is None
+        assert other.jobs["a"].state == "waiting"
+    await got(client.close())
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
