@@ -88,6 +88,16 @@ def test_argument_and_value_are_named(cli: Cli, line: str, names: tuple[str, ...
         assert noise not in err
 
 
+@pytest.mark.parametrize("line", ["put q k --delay soon", "put q k --priority soon"])
+def test_a_value_is_told_once(cli: Cli, line: str) -> None:
+    assert cli(line)[2].count("soon") == 1
+
+
+def test_an_option_of_the_url_is_not_taken_for_one_of_the_command(cli: Cli) -> None:
+    status, _, err = cli("put q k --url sqlite:////nowhere/x.db?queue=q")
+    assert (status, err) == (2, "pyqless: sqlite:// knows no option 'queue'\n")
+
+
 @pytest.mark.parametrize("variable", ["PYQLESS_URL", "REDIS_URL"])
 def test_a_variable_at_fault_is_named(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, variable: str
