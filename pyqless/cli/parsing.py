@@ -21,7 +21,8 @@ _is_span = re.compile(
     r"(?P<figures>(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)(?P<unit>[smhdw]?)", re.ASCII
 ).fullmatch
 
-_is_size = re.compile(r"0*(\d+)([KMGT]?)", re.ASCII).fullmatch
+#: nobody has as much as a number of more figures says, and Python reads none of thousands
+_is_size = re.compile(r"0*(\d{1,15})([KMGT]?)", re.ASCII).fullmatch
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -101,8 +102,7 @@ def size(text: str) -> int:
     if found is None:
         raise ValueError(f"{checks.shown(text)} is no size such as 500 (MiB), 500M or 2G")
     figures, unit = found.groups()
-    # nobody has as much as a number of ten figures says, whatever its unit, and Python reads none of thousands
-    bytes_ = int(figures[:10]) * _SIZES[unit or "M"]
-    if not 0 < bytes_ <= _MOST_MEMORY or len(figures) > 10:
+    bytes_ = int(figures) * _SIZES[unit or "M"]
+    if not 0 < bytes_ <= _MOST_MEMORY:
         raise ValueError(f"{checks.shown(text)} does not lie between 1K and 1024T")
     return bytes_

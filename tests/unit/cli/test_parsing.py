@@ -58,13 +58,23 @@ def test_a_span_may_have_a_least_length() -> None:
 
 @pytest.mark.parametrize(
     ("text", "bytes_"),
-    [("500", 500 * 2**20), ("1K", 1024), ("500M", 500 * 2**20), ("2G", 2**31), ("01T", 2**40)],
+    [
+        ("500", 500 * 2**20),
+        ("1K", 1024),
+        ("500M", 500 * 2**20),
+        ("2G", 2**31),
+        ("01T", 2**40),
+        (f"{2**40}K", 2**50),
+        (f"{'0' * 5000}1M", 2**20),
+    ],
 )
 def test_sizes(text: str, bytes_: int) -> None:
     assert size(text) == bytes_
 
 
-@pytest.mark.parametrize("text", ["", "M", "0", "-1", "5X", "5MB", "1.5G", "1025T", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "M", "0", "-1", "5X", "5MB", "1.5G", "1025T", f"{2**40 + 1}K", "9" * 5000]
+)
 def test_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match=r"is no size such as|does not lie between 1K and"):
         size(text)

@@ -241,6 +241,8 @@ def test_times_are_spans(start: Start) -> None:
     arguments = ("mail", "--kind", "serial", "--url", "memory://", *MODULE)
     worker = start(*arguments, "--grace", "2m", "--time-limit", "1h", INTERVAL="1m")
     assert (worker.settings.grace, worker.settings.interval) == (120, 60)
+    usual = start(*arguments, INTERVAL="").settings
+    assert (usual.grace, usual.interval) == (10, 5)
 
 
 @pytest.fixture
