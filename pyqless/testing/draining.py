@@ -10,7 +10,7 @@ from functools import partial
 from pyqless.client import AsyncClient, AsyncJob, Client, Job, checks
 from pyqless.core import waking
 from pyqless.testing.clock import Clock
-from pyqless.testing.trying import CodeByName, TestRunner, TriedAgain, awaiting
+from pyqless.testing.trying import CodeByName, StrictRunner, TriedAgain, awaiting
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.verdicts import Done
 
@@ -48,7 +48,7 @@ def drain(
     """
     checks.instance("client", client, Client)
     end = _end(queues, code, clock, seconds)
-    runner = TestRunner.of(code or {}, keeps_results=keeps_results)
+    runner = StrictRunner.of(code or {}, keeps_results=keeps_results)
     ran: list[Job] = []
     while True:
         names = queues or tuple(counts.name for counts in client.queues.counts())
@@ -74,7 +74,7 @@ async def drain_async(
     """As ``drain``, for asyncio; functions that a job names run in threads, and what ``code`` gives is awaited where it can be."""
     checks.instance("client", client, AsyncClient)
     end = _end(queues, code, clock, seconds)
-    runner = TestRunner.of(awaiting(code or {}), keeps_results=keeps_results)
+    runner = StrictRunner.of(awaiting(code or {}), keeps_results=keeps_results)
     ran: list[AsyncJob] = []
     while True:
         names = queues or tuple(counts.name for counts in await client.queues.counts())
@@ -89,7 +89,7 @@ async def drain_async(
             return ran
 
 
-def _run(runner: TestRunner, job: Job) -> None:
+def _run(runner: StrictRunner, job: Job) -> None:
     try:
         verdict = runner.run(job, Attempt.of(job, job.client.storage.clock()))
     except TriedAgain as tried:
@@ -102,7 +102,7 @@ def _run(runner: TestRunner, job: Job) -> None:
         job.complete()
 
 
-async def _run_async(runner: TestRunner, job: AsyncJob) -> None:
+async def _run_async(runner: StrictRunner, job: AsyncJob) -> None:
     attempt = Attempt.of(job, job.client.storage.clock())
     try:
         verdict = await runner.run_async(job, attempt, asyncio.to_thread)

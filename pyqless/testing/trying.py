@@ -16,7 +16,7 @@ from pyqless.worker import Code, CodeNotFound, Finder, Runner
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.verdicts import Again
 
-__all__ = ["CodeByName", "TestRunner", "TriedAgain", "awaiting"]
+__all__ = ["CodeByName", "StrictRunner", "TriedAgain", "awaiting"]
 
 #: what runs jobs, by their klass
 CodeByName: TypeAlias = Mapping[str, Callable[[Any], Any]]
@@ -37,13 +37,11 @@ class TriedAgain(Exception):
         self.cause = error.__cause__ or error
 
 
-class TestRunner(Runner):
+class StrictRunner(Runner):
     """Runs jobs with their middleware; what they raise comes out, or ``TriedAgain`` if a worker would do so."""
 
-    __test__ = False  # for pytest, which takes it for a test
-
     @classmethod
-    def of(cls, code: CodeByName, *, keeps_results: bool) -> TestRunner:
+    def of(cls, code: CodeByName, *, keeps_results: bool) -> StrictRunner:
         """Run what ``code`` gives, and whatever else a job names: a test trusts its own jobs."""
         return cls(finder=_AnyFinder(functions=code), keeps_results=keeps_results)
 
