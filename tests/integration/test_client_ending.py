@@ -193,7 +193,8 @@ async def test_an_end_between_the_look_and_the_listening_is_not_missed(
 async def test_a_subscription_that_is_of_no_more_use_is_made_anew(
     client: Any, other: Client, later: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subscribe, made = client.storage.subscribe, []
+    subscribe = client.storage.subscribe
+    made: list[Any] = []
 
     def refuse(*_arguments: object) -> Any:
         raise StoreUnavailable("the subscription is broken")

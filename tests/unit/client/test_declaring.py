@@ -249,6 +249,32 @@ def test_what_a_worker_would_take_is_put(client: Client) -> None:
         order.put(date(2026, 1, 2), [], object())
 
 
+def test_what_nobody_can_write_is_told_by_whoever_writes_it(client: Client) -> None:
+    take = _taking(Any).on(client)
+    circle: list[Any] = []
+    circle.append(circle)
+    for value, fault in [(circle, "contains itself"), ([_Text(), 10**5000], "is no number that")]:
+        with pytest.raises(InvalidArgument, match=rf"data\['value'\].* {fault}"):
+            take.put(value)
+
+
+def test_data_with_a_name_that_is_no_parameter_does_not_fit(client: Client) -> None:
+    client.queues["images"].put(tidy.klass_name, {"colour": "red"})
+    with pytest.raises(DataMismatch, match=r"data does not fit tidy\(\).*'colour'"):
+        tidy.process(popped(client))
+
+
+class _Text(str):
+    """Text of a type of one's own, which JSON says as any other."""
+
+    __slots__ = ()
+
+
+def test_text_of_a_type_of_ones_own_is_text(client: Client) -> None:
+    resize.on(client).put(_Text("a"), Size(1, 2))
+    assert popped(client).data["path"] == "a"
+
+
 def _taking(kind: Any) -> Any:
     def take(value: Any) -> Any:
         return value
@@ -319,8 +345,13 @@ def test_what_the_encoder_writes_is_what_is_looked_at(url: str) -> None:
         job = popped(client)
         assert job.data == {"tags": ["a", "b"], "day": 2}
         assert tagged.process(job) == {"a", "b"}
-        with pytest.raises(DataMismatch, match=r"arguments\['day'\] must be a date"):
-            dated.on(client).put(date(1, 1, 2))
+        for put in (
+            dated.on(client).put,
+            dated.on(client).recur(60).put,
+            lambda day: OnCommit(client, print).call(dated, day),
+        ):
+            with pytest.raises(DataMismatch, match=r"arguments\['day'\] must be a date"):
+                put(date(1, 1, 2))
 
 
 # -- mistakes of beginners --------------------------------------------------------------------

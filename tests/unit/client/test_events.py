@@ -219,6 +219,24 @@ async def test_closing_while_it_begins_to_listen_ends_the_wait(
     await async_client.close()
 
 
+async def test_closing_while_it_listens_anew_ends_the_wait_of_a_task(
+    async_client: pyqless.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = async_client.storage
+    async with async_client, async_client.events("log") as events:
+
+        async def broken(timeout: float | None = None) -> None:
+            raise StoreUnavailable("the subscription is broken")
+
+        async def subscribe(*channels: str) -> AsyncSubscription:
+            await events.close()
+            return await type(storage).subscribe(storage, *channels)
+
+        monkeypatch.setattr(events._messages, "get", broken)
+        monkeypatch.setattr(storage, "subscribe", subscribe)
+        assert await events.get() is None
+
+
 def test_closing_while_it_listens_anew_ends_the_wait(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

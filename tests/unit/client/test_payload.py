@@ -95,6 +95,8 @@ def test_an_integer_that_lua_would_round_is_warned_of(number: int) -> None:
     assert lua.decode(lua.encode(lua.decode(str(number)))) != number
     with pytest.warns(PrecisionWarning, match=rf"data\['id'\] is an integer .* {number}"):
         payload.encode({"no": 10**14, "id": number}, LIMIT)
+    with pytest.warns(PrecisionWarning, match=rf"data is an integer .* {number}"):
+        payload.encode(number, LIMIT)
 
 
 @pytest.mark.parametrize("data", [10**14, 10**20, 123_456_789_012_340, "12345678901234567", True])

@@ -226,6 +226,16 @@ async def test_code_for_asyncio_may_give_anything(async_client: AsyncClient) -> 
     assert states == {"a": "waiting", "b": "waiting", "c": "complete"}
 
 
+@pytest.mark.parametrize(("code", "data"), [(add, {"left": 1, "right": 2}), (Sum, [1, 2])])
+async def test_code_for_asyncio_may_be_declared_or_a_class(
+    async_client: AsyncClient, code: Any, data: Any
+) -> None:
+    async with async_client:
+        await async_client.queues["q"].put("k", data)
+        (job,) = await drain_async(async_client, "q", code={"k": code})
+    assert (ran, job.state) == ([3], "complete")
+
+
 async def test_queues_are_done_for_asyncio(url: str) -> None:
     clock = Clock(1000.0)
     async with AsyncClient(url, clock=clock) as client:
