@@ -26,10 +26,13 @@ from pyqless.errors import NotReplicated
 from pyqless.storage import Message
 from pyqless.storage.channels import literal
 
-__all__ = ["INTERVAL", "Waiting", "at_most", "end_of", "read", "seconds", "still_handed"]
+__all__ = ["AGAIN", "INTERVAL", "Waiting", "at_most", "end_of", "read", "seconds", "still_handed"]
 
 #: seconds between two looks, for each queue
 INTERVAL: Final = 5.0
+
+#: seconds to the next try to listen to a store that was away
+AGAIN: Final = 0.5
 
 #: what the log channel says when a job comes into a queue, and where it names the queue
 _ARRIVALS: Final = {"put": "queue", "advanced": "to"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from pyqless.client.ending import Ending
-from pyqless.client.waiting import end_of
+from pyqless.client.waiting import AGAIN, end_of
 from pyqless.core.models import Job as Seen
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import AsyncStorage, AsyncSubscription, Message
@@ -35,12 +35,14 @@ class AsyncListener:
         except (StoreRefused, StoreUnsupported):
             self.is_deaf = True
             return False
+        except StoreUnavailable:
+            return False  # for now; who asks for jobs meanwhile is told if it stays away
         return True
 
     async def hears(self, seconds: float, wakes: Callable[[Message], bool]) -> bool:
         """As ``Listener.hears``."""
         if self._messages is None:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds if self.is_deaf else min(seconds, AGAIN))
             return False
         end, woken = time.monotonic() + seconds, False
         try:

@@ -9,7 +9,7 @@ from threading import TIMEOUT_MAX
 from typing import Self
 
 from pyqless.client.ending import Ending
-from pyqless.client.waiting import end_of
+from pyqless.client.waiting import AGAIN, end_of
 from pyqless.core.models import Job as Seen
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
 from pyqless.storage import Message, Storage, Subscription
@@ -43,12 +43,14 @@ class Listener:
         except (StoreRefused, StoreUnsupported):
             self.is_deaf = True
             return False
+        except StoreUnavailable:
+            return False  # for now; who asks for jobs meanwhile is told if it stays away
         return True
 
     def hears(self, seconds: float, wakes: Callable[[Message], bool]) -> bool:
         """Listen for so long, and tell whether anything was said that wakes."""
         if self._messages is None:
-            time.sleep(seconds)
+            time.sleep(seconds if self.is_deaf else min(seconds, AGAIN))
             return False
         end, woken = time.monotonic() + min(seconds, TIMEOUT_MAX), False
         try:
