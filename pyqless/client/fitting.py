@@ -89,7 +89,7 @@ def _fit_text(value: Any, kind: Any, path: str) -> Any:
     if written is None:
         _refuse(path, value, f"cannot be made a {kind.__qualname__}, which is no type of data")
     fault = f"must be {written.name}"
-    if not isinstance(value, str):
+    if type(value) not in written.forms:
         _refuse(path, value, fault)
     try:
         return written.read(kind, value)

@@ -21,7 +21,9 @@ class Written(NamedTuple):
     name: str
     write: Callable[[Any], str]
     #: makes a value of a type, this one or one derived of it; raises ``ValueError`` or ``ArithmeticError``
-    read: Callable[[Any, str], Any]
+    read: Callable[[Any, Any], Any]
+    #: what JSON may say one by
+    forms: tuple[type, ...] = (str,)
 
 
 def _read_iso(kind: Any, text: str) -> Any:
@@ -44,7 +46,8 @@ _WRITTEN: Final = (
     Written(date, "a date in ISO 8601", lambda value: value.isoformat(), _read_iso),
     Written(time, "a time in ISO 8601", lambda value: value.isoformat(), _read_iso),
     Written(UUID, "a UUID", str, _read),
-    Written(Decimal, "a decimal number as text", str, _read),
+    # others write a whole one as a number, which it equals; of a fraction nobody knows how it was meant
+    Written(Decimal, "a decimal number as text", str, _read, (str, int)),
     Written(PurePath, "a path as text", str, _read),
 )
 

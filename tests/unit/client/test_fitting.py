@@ -154,9 +154,11 @@ class Dollars(Decimal):
         ("2026-01-02", str | date, "2026-01-02"),
         ("12.50", Dollars, Dollars("12.50")),
         ("a/b", PurePosixPath, PurePosixPath("a/b")),
+        (12, Dollars, Dollars(12)),
+        (12, Decimal | int, 12),
     ],
 )
-def test_text_becomes_what_is_wanted(value: str, kind: Any, expected: Any) -> None:
+def test_what_stands_for_a_value_becomes_it(value: Any, kind: Any, expected: Any) -> None:
     found = fitted(value, kind)
     assert (type(found), str(found)) == (type(expected), str(expected))
 
@@ -172,6 +174,7 @@ def test_text_becomes_what_is_wanted(value: str, kind: Any, expected: Any) -> No
         ("17", UUID, "data['x'] must be a UUID: '17'"),
         ("much", Decimal, "data['x'] must be a decimal number as text: 'much'"),
         (1.5, Decimal, "data['x'] must be a decimal number as text: 1.5"),
+        (True, Decimal, "data['x'] must be a decimal number as text: True"),
         (None, Path, "data['x'] must be a path as text: None"),
     ],
 )
