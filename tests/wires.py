@@ -11,7 +11,8 @@ import pytest
 
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import WRITES
-from pyqless.storage.redis.wire import Wire, borrow
+from pyqless.storage.redis.borrowing import borrow
+from pyqless.storage.redis.wire import Wire
 
 __all__ = ["Packet", "is_safe", "names", "recorded", "tapped", "writes"]
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from pyqless.core.effects import Command
 from pyqless.errors import StoreUnavailable
+from pyqless.storage.redis.borrowing import borrow
 from pyqless.storage.redis.steps import LinkLost
-from pyqless.storage.redis.wire import borrow
 
 __all__ = ["Session"]
 

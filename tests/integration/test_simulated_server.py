@@ -10,9 +10,10 @@ from typing import Any, Final
 import pytest
 
 from pyqless.core.effects import Command
+from pyqless.storage.redis.borrowing import borrow
 from pyqless.storage.redis.pools import open_pool
 from pyqless.storage.redis.protocol import ServerError, reply_of
-from pyqless.storage.redis.wire import Wire, borrow
+from pyqless.storage.redis.wire import Wire
 from pyqless.testing.simulator.server import WRITING, Server
 from pyqless.testing.simulator.session import Session
 

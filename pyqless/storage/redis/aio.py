@@ -14,6 +14,7 @@ from pyqless.core.effects import Factory
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import AsyncStorage
 from pyqless.storage.described import Clock
+from pyqless.storage.redis.borrowing import borrow_async
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane
@@ -21,7 +22,7 @@ from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import async_pool_of, describe, open_async_pool, redacted
 from pyqless.storage.redis.pubsub import AsyncRedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
-from pyqless.storage.redis.wire import AsyncWire, borrow_async
+from pyqless.storage.redis.wire import AsyncWire
 from pyqless.storage.subscriptions import AsyncSubscription
 
 __all__ = ["AsyncRedisStorage"]

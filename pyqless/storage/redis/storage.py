@@ -19,6 +19,7 @@ from pyqless.storage.base import Storage
 from pyqless.storage.described import Clock
 from pyqless.storage.parts import Part
 from pyqless.storage.redis import dumping, scanning
+from pyqless.storage.redis.borrowing import borrow
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
 from pyqless.storage.redis.lane import Lane
@@ -26,7 +27,7 @@ from pyqless.storage.redis.policy import Policy, Replication, require_headroom
 from pyqless.storage.redis.pools import describe, open_pool, pool_of, redacted
 from pyqless.storage.redis.pubsub import RedisSubscription
 from pyqless.storage.redis.steps import Close, Connect, Exchange, LinkLost, Pause, Step, Steps
-from pyqless.storage.redis.wire import Wire, borrow
+from pyqless.storage.redis.wire import Wire
 from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["RedisStorage"]

@@ -25,7 +25,7 @@ def test_the_version_is_one_that_is_supported() -> None:
 
 @pytest.mark.parametrize("kind", [redis.ConnectionPool, redis.BlockingConnectionPool])
 def test_pools(kind: Any) -> None:
-    """``wire.borrow`` asks them for connections, and ``wire._idle`` for those that nobody has."""
+    """``borrowing.borrow`` asks them for connections, and ``borrowing._idle`` for those that nobody has."""
     pool = kind.from_url(URL)
     assert takes_no_arguments(pool.get_connection)
     assert list(inspect.signature(pool.release).parameters) == ["connection"]
@@ -56,7 +56,7 @@ def takes_no_arguments(method: Callable[..., Any]) -> bool:
     "kind", [redis.Connection, redis.SSLConnection, redis.UnixDomainSocketConnection]
 )
 def test_connections(kind: Any) -> None:
-    """``wire._SocketWire`` reads and writes their socket."""
+    """``wire.SocketWire`` reads and writes their socket."""
     connection = kind()
     assert connection._sock is None
     assert takes_no_arguments(connection.disconnect)
@@ -71,7 +71,7 @@ def test_connections(kind: Any) -> None:
     ],
 )
 def test_connections_with_asyncio(kind: Any) -> None:
-    """``wire._StreamWire`` reads and writes their streams."""
+    """``wire.StreamWire`` reads and writes their streams."""
     connection = kind(socket_timeout=3.5)
     assert connection._reader is None
     assert connection._writer is None
@@ -99,7 +99,7 @@ def test_sentinel() -> None:
 
 
 def test_errors() -> None:
-    """``wire._no_connection`` tells a refusal from a loss."""
+    """``borrowing._no_connection`` tells a refusal from a loss."""
     assert issubclass(exceptions.AuthenticationError, exceptions.ConnectionError)
     assert issubclass(exceptions.ConnectionError, exceptions.RedisError)
     assert not issubclass(exceptions.NoPermissionError, exceptions.ConnectionError)

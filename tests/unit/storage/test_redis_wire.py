@@ -21,7 +21,7 @@ from pyqless.storage.redis import protocol
 from pyqless.storage.redis.protocol import ServerError, fault_of, pack, reply_of, same
 from pyqless.storage.redis.replies import Replies
 from pyqless.storage.redis.steps import LinkLost
-from pyqless.storage.redis.wire import _SocketWire
+from pyqless.storage.redis.wire import SocketWire
 
 # -- commands ---------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Socket:
     ],
 )
 def test_whether_a_packet_that_failed_may_have_been_sent(failure: Exception, sent: bool) -> None:  # noqa: FBT001
-    wire = _SocketWire(None, SimpleNamespace(_sock=Socket(failure)))
+    wire = SocketWire(None, SimpleNamespace(_sock=Socket(failure)))
     with pytest.raises(LinkLost) as caught:
         wire.exchange((("PING",),))
     assert caught.value.sent is sent
