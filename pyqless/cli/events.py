@@ -12,11 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
+from pyqless.cli.absence import Absence
 from pyqless.cli.options import MOST, AsJson, Namespace
 from pyqless.cli.printing import note, say, say_line
 from pyqless.cli.store import Url, looking
 from pyqless.client import Event, Events
 from pyqless.client.events import Source
+from pyqless.errors import StoreUnavailable
 
 __all__ = ["events"]
 
@@ -57,22 +59,37 @@ def events(
     """
     Follow what happens from now on, a line an event; Ctrl-C ends it.
 
-    An event named "gap" tells that the connection broke, and that some events may have been lost.
+    A store that goes away meanwhile is tried again until it is back, as stderr tells. An event named "gap" then tells that
+    some events may have been lost.
     """
     chosen = sources or [From.TRACKED, From.LOG]
     if (worker is not None) != (From.WORKER in chosen):
         text = "goes with the source worker, and the other way round"
         raise typer.BadParameter(text, param_hint="--worker")
     names: list[Source] = [source.value for source in chosen]
-    with looking(url, namespace) as client, client.events(*names, worker=worker) as found:
+    with (
+        looking(url, namespace) as client,
+        client.events(*names, worker=worker) as found,
+        suppress(KeyboardInterrupt),
+    ):
         note("listening")
-        for event in islice(_until_interrupted(found), count):
+        for event in islice(_outlasting(found), count):
             _tell(event, client.storage.clock(), as_json=as_json)
 
 
-def _until_interrupted(found: Events) -> Iterator[Event]:
-    with suppress(KeyboardInterrupt):
-        yield from found
+def _outlasting(found: Events) -> Iterator[Event]:
+    """Events as they come, also after the store was away."""
+    absence = Absence()
+    while True:
+        try:
+            event = found.get()
+        except StoreUnavailable as error:
+            absence.wait(error)
+            continue
+        absence.end()
+        if event is None:
+            return
+        yield event
 
 
 def _tell(event: Event, now: float, *, as_json: bool) -> None:

@@ -16,6 +16,8 @@ from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import note, say, say_line
 from pyqless.cli.status import Status
 from pyqless.cli.store import Url, changing, looking
+from pyqless.client import Client
+from pyqless.errors import StoreUnavailable
 from pyqless.worker.janitor import Janitor, Report
 
 __all__ = ["janitor"]
@@ -50,9 +52,12 @@ def janitor(
 
     The exit status of one pass is 1 if something could not be cleaned.
     """
+    if as_json and every is not None:
+        raise typer.BadParameter("does not go with --every", param_hint="--json")
     with (looking if dry_run else changing)(url, namespace) as client:
         worker = Janitor(client, dry=dry_run, deep=deep)
         if every is not None:
+            _require_access(client)
             _repeat(worker, every)
             return
         report = worker.run()
@@ -61,6 +66,17 @@ def janitor(
     else:
         _tell(report, "would be removed" if dry_run else "removed")
     raise typer.Exit(Status.NOT_DONE if report.faults else Status.DONE)
+
+
+def _require_access(client: Client) -> None:
+    """
+    Go on unless the store does not let us in, as it would not later on; one that is away is waited for.
+
+    Raises:
+        StoreRefused: it does not.
+    """
+    with suppress(StoreUnavailable):
+        client.queues.counts()
 
 
 def _repeat(worker: Janitor, interval: float) -> None:

@@ -17,6 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from pyqless.cli import queues, workers
+from pyqless.cli.absence import is_final
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import clean, day_time, say, say_json, show, table
@@ -84,6 +85,7 @@ def _print(scene: _Scene) -> None:
 
 
 def _follow(client: Client, interval: float) -> None:
+    _Scene.of(client)  # a store that is away from the beginning is told of, and not waited for
     with (
         suppress(KeyboardInterrupt),
         _keys() as pressed,
@@ -99,6 +101,8 @@ def _drawn(client: Client) -> RenderableType:
     try:
         scene = _Scene.of(client)
     except StorageError as error:
+        if is_final(error):
+            raise
         # it may be back at the next look
         return Text(clean(error), style="bold red")
     head = Text(f"{client.storage.url}  {day_time(scene.now)}  (q ends)", style="reverse")
