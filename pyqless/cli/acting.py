@@ -10,7 +10,7 @@ import typer
 from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.many import Deed, carry_out, report
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import say, say_json
+from pyqless.cli.printing import counted, say, say_json
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, State, Tag
 from pyqless.cli.store import Opening, Url, changing, looking
 from pyqless.client import Client, Job
@@ -131,7 +131,7 @@ def unfail(
     if as_json:
         say_json({"jobs": moved})
     else:
-        say(f"unfailed {moved:,} jobs")
+        say(f"unfailed {counted(moved, 'job')}")
 
 
 def move(

@@ -110,7 +110,7 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
             status = app(args=arguments, prog_name="pyqless", standalone_mode=False)
         sys.exit(status or Status.DONE)
     except _UsageError as error:
-        note(error.format_message().removesuffix("."), _where_to_look(error))
+        note(_without_point(error.format_message()), _where_to_look(error))
         sys.exit(Status.USAGE)
     except (QlessError, RedisError) as error:
         note(error)
@@ -119,6 +119,11 @@ def run(arguments: Sequence[str] | None) -> NoReturn:
         if error.errno not in _UNWRITABLE:  # nobody meant to let that one out
             raise
         _give_up(error)
+
+
+def _without_point(text: str) -> str:
+    """A sentence as ours end; three points tell that something was cut."""
+    return text if text.endswith("...") else text.removesuffix(".")
 
 
 def _where_to_look(error: Any) -> str:

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from pyqless.cli.parsing import excerpt, json_in
 from pyqless.cli.printing import note, say, say_line, stepwise
 from pyqless.cli.status import Status
-from pyqless.client import NewJob, Queue, checks
+from pyqless.client import NewJob, Queue
 from pyqless.client.options import PutOptions
 from pyqless.client.requests import batches
 from pyqless.core.effects import Factory
@@ -50,7 +51,8 @@ def jobs_in(
         data = said.pop("data", {})
         chosen = {"klass": klass, **options, **_given(said)}
         if (named := chosen.pop("klass")) is None:
-            raise _fault(number, "must name a klass, as the command does not", value)
+            fault = f"must name a klass, as the command does not: {_shown(value)}"
+            raise _fault(number, fault, value)
         yield Line(number, NewJob(named, data, **chosen))
 
 
@@ -59,18 +61,19 @@ def _values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _fault(number, f"is no JSON ({error})", line) from error
+            value = json_in(line)
+        except ValueError as error:
+            raise _fault(number, str(error), line) from error
         yield number, value
 
 
 def _fields(number: int, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _fault(number, "must be an object", value)
+        raise _fault(number, f"must be an object: {_shown(value)}", value)
     for name in value:
         if name not in _FIELDS:
-            raise _fault(number, f"must say no more than {', '.join(_FIELDS)}", name)
+            fault = f"must say no more than {', '.join(_FIELDS)}: {_shown(name)}"
+            raise _fault(number, fault, name)
     return value
 
 
@@ -78,9 +81,13 @@ def _given(said: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
+def _shown(value: Any) -> str:
+    return excerpt(json.dumps(value, ensure_ascii=False))
+
+
 def _fault(number: int, fault: str, value: object) -> InvalidArgument:
     name = f"line {number}"
-    return InvalidArgument(f"{name} {fault}: {checks.shown(value)}", argument=name, value=value)
+    return InvalidArgument(f"{name} {fault}", argument=name, value=value)
 
 
 def put_all(queue: Queue, lines: Iterable[Line], *, as_json: bool) -> Status:
@@ -102,7 +109,7 @@ def put_all(queue: Queue, lines: Iterable[Line], *, as_json: bool) -> Status:
         if done:
             last = checked[-1][0][-1].number
             # more may have been, where it is the answer that did not come
-            note(f"stopped; at least lines 1 to {done:,} of {last:,} were dealt with")
+            note(f"stopped; dealt with at least up to line {done:,} of {last:,}")
         raise
     return status
 

@@ -7,14 +7,17 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pyqless.cli.printing import age, number, say_json, show
+from pyqless.cli.printing import age, day_time, number, say_json, show
 from pyqless.client import Job
 from pyqless.client.views import JobView, RecurringJobView
 from pyqless.errors import CorruptedJob
 
-__all__ = ["changed_at", "document", "recurring_document", "show_jobs"]
+__all__ = ["changed_at", "document", "field", "recurring_document", "show_jobs"]
 
 _COLUMNS: Final = ("jid", "state", "queue", "class", "priority", "age", "tags", "data")
+
+#: fields of documents that are moments, Unix time in seconds
+_MOMENTS: Final = ("expires", "next")
 
 #: characters of the data in a row
 _SHOWN: Final = 40
@@ -60,6 +63,17 @@ def recurring_document(job: RecurringJobView[Any]) -> dict[str, Any]:
         "tags": job.tags,
         "data": job.data,
     }
+
+
+def field(name: str, value: Any) -> str:
+    """A field of a document, for people: moments on the clock of this place, and all that has no form of its own as JSON."""
+    if name in _MOMENTS and value:
+        return day_time(value)
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        return number(value)
+    return json.dumps(value, ensure_ascii=False, default=list)
 
 
 def changed_at(job: JobView[Any]) -> float:

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from pyqless.cli.job_texts import document, show_jobs
+from pyqless.cli.job_texts import document, field, show_jobs
 from pyqless.cli.known import require_group
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import clean, day_time, number, say, say_json, show
+from pyqless.cli.printing import clean, day_time, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
 from pyqless.cli.store import Url, looking
 from pyqless.client import Explanation, Job
@@ -78,27 +77,26 @@ def job(
 def _lines(found: Job, explanation: Explanation) -> Iterator[str]:
     fields = document(found)
     history = fields.pop("history", [])
-    yield f"{'why':18}{explanation.text}"
+    yield f"{'why':18}{_on_the_clock(explanation, found)}"
     for name, value in fields.items():
         if name == "failure" and value is not None:
             yield f"{name:18}{value['group']}"
             yield from (f"    {line}" for line in value["message"].splitlines())
         elif value not in (None, "", [], 0.0) or name == "priority":
-            yield f"{name:18}{_value(name, value)}"
+            yield f"{name:18}{field(name, value)}"
     for entry in history:
         rest = {key: value for key, value in entry.items() if key not in ("when", "what")}
-        told = " ".join(f"{key}={value}" for key, value in rest.items())
+        told = " ".join(f"{key}={field(key, value)}" for key, value in rest.items())
         yield f"{day_time(entry.get('when', 0))}  {entry.get('what', '')} {told}".rstrip()
 
 
-def _value(name: str, value: Any) -> str:
-    if name == "expires":
-        return day_time(value)
-    if isinstance(value, bool | str):
-        return str(value)
-    return (
-        number(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
-    )
+def _on_the_clock(explanation: Explanation, found: Job) -> str:
+    """Why it is not running; the rules know no clock of this place, and write moments as numbers."""
+    text = explanation.text
+    for moment in (explanation.until, found.expires_at):
+        if moment:
+            text = text.replace(f" {moment:.3f}", f" {day_time(moment)}")
+    return text
 
 
 def failed(

@@ -72,7 +72,7 @@ def near_settings(name: str) -> str:
     """The settings that may be meant by a name, in words; all of them if none is near."""
     near = [*_near_of_a_queue(name), *get_close_matches(name, _SETTINGS)]
     if near:
-        return f"near are {', '.join(near)}"
+        return f"near {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
     return f"there are {', '.join([*_SETTINGS, *(f'QUEUE{end}' for end in _OF_A_QUEUE)])}"
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import typer
 
 from pyqless.cli.job_texts import show_jobs
-from pyqless.cli.printing import note, say, say_json, stepwise
+from pyqless.cli.printing import counted, note, say, say_json, stepwise
 from pyqless.cli.selecting import Selection
 from pyqless.cli.status import Status
 from pyqless.client import Client, Job
@@ -118,9 +118,9 @@ def report(deed: Deed, count: int, kept: Mapping[str, str], *, done: bool, as_js
     if as_json:
         say_json({"dry_run": not done, "jobs": count, "kept": kept})
     elif done:
-        say(f"{deed.done} {count:,} jobs")
+        say(f"{deed.done} {counted(count, 'job')}")
     else:
-        say(f"would {deed.name} {count:,} jobs; nothing is done without --yes")
+        say(f"would {deed.name} {counted(count, 'job')}; nothing is done without --yes")
     for jid, why in kept.items():
         note(f"kept {jid}: {why}")
     if kept:

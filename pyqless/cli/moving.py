@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn
 from rich.progress import Progress as Bars
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
-from pyqless.cli.printing import note
+from pyqless.cli.printing import counted, note
 from pyqless.cli.status import Status
 from pyqless.cli.store import UrlArgument, chosen, seen
 from pyqless.errors import StoreNotEmpty
@@ -137,5 +137,5 @@ def _bar(done: str) -> Iterator[Progress]:
 
 
 def _tell(done: str, header: Header, totals: Totals) -> None:
-    origin = f"namespace {header.namespace}"
-    typer.echo(f"{done} {totals.keys:,} keys with {totals.items:,} entries ({origin})", err=True)
+    held = f"{counted(totals.keys, 'key')} with {counted(totals.items, 'entry', 'entries')}"
+    typer.echo(f"{done} {held} (namespace {header.namespace})", err=True)

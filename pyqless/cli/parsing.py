@@ -13,7 +13,16 @@ import typer
 from pyqless.cli.options import MOST
 from pyqless.client import checks
 
-__all__ = ["SPANS", "json_data", "number_or_text", "size", "span_option", "spans"]
+__all__ = [
+    "SPANS",
+    "excerpt",
+    "json_data",
+    "json_in",
+    "number_or_text",
+    "size",
+    "span_option",
+    "spans",
+]
 
 _is_number = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII).fullmatch
 
@@ -34,6 +43,9 @@ _DIGITS: Final = 400
 #: bytes beyond which nobody has memory
 _MOST_MEMORY: Final = 2**50
 
+#: characters that are shown on either side of where a text makes no sense
+_AROUND: Final = 30
+
 #: what a span may look like, for a help text
 SPANS: Final = "90 (seconds), 15m, 2h, 7d"
 
@@ -46,10 +58,45 @@ def json_data(text: str | bytes, hint: str = "DATA") -> Any:
         typer.BadParameter: it is none.
     """
     try:
+        return json_in(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=hint) from error
+
+
+def json_in(text: str | bytes) -> Any:
+    """
+    Read JSON.
+
+    Raises:
+        ValueError: it is none; the message tells why and where, and shows the text there.
+    """
+    try:
         return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(_told(error)) from error
     except (ValueError, RecursionError) as error:
-        fault = f"is no JSON ({error}): {checks.shown(text)}"
-        raise typer.BadParameter(fault, param_hint=hint) from error
+        shown = text if isinstance(text, str) else text.decode(errors="backslashreplace")
+        raise ValueError(f"is no JSON ({error}): {excerpt(shown.rstrip())}") from error
+
+
+def _told(error: json.JSONDecodeError) -> str:
+    text = error.doc.rstrip()
+    if not text:
+        return "is no JSON: it is empty"
+    # what is missing at the end is missing behind the last character, and not in the next line
+    fault = json.JSONDecodeError(error.msg, text, min(error.pos, len(text)))
+    line = text.splitlines()[fault.lineno - 1]
+    place = f"character {fault.colno}"
+    if line != text:
+        place = f"line {fault.lineno}, {place}"
+    reason = f"{fault.msg[:1].lower()}{fault.msg[1:]}".removesuffix(" at").removesuffix(" starting")
+    return f"is no JSON ({reason}, at {place}): {excerpt(line, fault.colno - 1)}"
+
+
+def excerpt(text: str, place: int = 0) -> str:
+    """A text as it was typed; of a long one, what stands around a place."""
+    start, end = max(0, place - _AROUND), max(2 * _AROUND, place + _AROUND)
+    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
 
 
 def number_or_text(text: str) -> float | str:

@@ -12,7 +12,7 @@ import typer
 from pyqless.cli.histograms import bars
 from pyqless.cli.known import is_queue, require_queue
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.printing import note, number, say, say_json, show
+from pyqless.cli.printing import counted, note, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
 from pyqless.client import QueueCounts, Statistics, Times
 
@@ -112,7 +112,7 @@ def day_of_queue(
         f"failed {number(found.failed)}, failures {number(found.failures)}, retries {number(found.retries)}"
     )
     for title, times in (("waited", found.wait), ("ran", found.run)):
-        say(f"{title}: {number(times.count)} jobs, mean {_times(times)} s")
+        say(f"{title}: {counted(times.count, 'job')}, mean {_times(times)} s")
         for line in bars(times.histogram):
             typer.echo(line)
 

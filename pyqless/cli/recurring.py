@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from pyqless.cli.job_texts import recurring_document
+from pyqless.cli.job_texts import field, recurring_document
 from pyqless.cli.known import require_queue
 from pyqless.cli.options import AsJson, Namespace, OnConflict, Unique
 from pyqless.cli.parsing import SPANS, json_data, span_option, spans
@@ -150,7 +150,7 @@ def show_one(
         say_json(fields)
         return
     for name, value in fields.items():
-        say(f"{name:12}{day_time(value) if name == 'next' and value else value}")
+        say(f"{name:12}{field(name, value)}")
 
 
 @app.command()

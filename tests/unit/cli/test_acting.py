@@ -94,7 +94,7 @@ def test_what_fits_no_more_is_kept(
 
     monkeypatch.setattr(Selection, "jobs", overtaken)
     status, out, err = cli("cancel -q q --yes")
-    assert (status, out) == (1, "cancelled 1 jobs\n")
+    assert (status, out) == (1, "cancelled 1 job\n")
     assert set(err.splitlines()) == {
         "pyqless: kept a: it has changed meanwhile",
         "pyqless: kept b: it is there no more",
@@ -151,7 +151,7 @@ def test_a_group_is_unfailed(cli: Cli, answer: Answer, client: Client) -> None:
 
 def test_named_jobs_are_moved(cli: Cli, client: Client) -> None:
     put(client, "a", "b")
-    assert cli("move there a") == (0, "moved 1 jobs\n", "")
+    assert cli("move there a") == (0, "moved 1 job\n", "")
     assert client.jobs["a"].queue_name == "there"
     assert client.jobs["b"].queue_name == "q"
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -85,6 +86,33 @@ def test_no_span(cli: Cli, span: str) -> None:
     status, _, err = cli(f"jobs --older-than '{span}'")
     assert status == 2
     assert "is no span" in err
+
+
+def on_the_clock(moment: float) -> str:
+    """As a clock on the wall shows it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+
+
+def test_moments_are_times_of_day(filled: Client, cli: Cli, url: str) -> None:
+    filled.queues["q"].put("a.B", jid="j", priority=9)
+    with Client(url, clock=lambda: filled.storage.clock() - 1000) as past:
+        past.queues["q"].pop()
+    due = filled.jobs["scheduled"].explain().until
+    assert due is not None
+    for jid, why in (
+        ("running", f"locked by 'w' until {on_the_clock(filled.jobs['running'].expires_at)}"),
+        ("j", f" expired at {on_the_clock(filled.jobs['j'].expires_at)};"),
+        ("scheduled", f"it is scheduled for {on_the_clock(due)}\n"),
+    ):
+        out = cli(f"job {jid}")[1]
+        assert why in out
+        assert not re.search(r"\d{9}", out)
+
+
+def test_what_a_history_tells_is_shown_as_json(client: Client, cli: Cli) -> None:
+    client.queues["q"].put("a.B", jid="j")
+    client.jobs["j"].log("result", value={"n": None})
+    assert cli("job j")[1].endswith('result value={"n": null}\n')
 
 
 def test_a_job_is_shown(filled: Client, cli: Cli, answer: Answer) -> None:

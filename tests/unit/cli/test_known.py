@@ -54,7 +54,7 @@ def test_a_queue_that_was_forgotten_still_has_statistics(cli: Cli, client: Clien
     assert cli("queue forget q") == (0, "", "")
     status, out, err = cli("queue stats q")
     assert (status, err) == (0, "")
-    assert "waited: 1 jobs" in out
+    assert "waited: 1 job," in out
 
 
 LOOKS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyqless.cli.parsing import size, spans
+from pyqless.cli.parsing import json_in, size, spans
 from pyqless.client import Client
 from tests.cli_reference import commands, parameters
 from tests.unit.cli.conftest import Cli
@@ -78,6 +78,31 @@ def test_sizes(text: str, bytes_: int) -> None:
 def test_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match=r"is no size such as|does not lie between 1K and"):
         size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{oops", "(expecting property name enclosed in double quotes, at character 2): {oops"),
+        (b"[1,\n", "(expecting value, at character 4): [1,"),
+        (b'{"a": 1,\n "b": }\n', '(expecting value, at line 2, character 7):  "b": }'),
+        ('"Zo\u00eb', '(unterminated string, at character 1): "Zo\u00eb'),
+        (f"[{'1,' * 50}x{',1' * 50}]", f"at character 102): ...{'1,' * 15}x{',1' * 14},..."),
+        (f"x{'1' * 99}", f"at character 1): x{'1' * 59}..."),
+        (b'"\xff"\n', r'invalid start byte): "\xff"'),
+        ("[" * 100_000, f"): {'[' * 60}..."),
+    ],
+)
+def test_what_is_no_json_is_shown_as_it_was_typed(text: str | bytes, told: str) -> None:
+    with pytest.raises(ValueError, match=r"^is no JSON") as raised:
+        json_in(text)
+    assert str(raised.value).endswith(told)
+
+
+@pytest.mark.parametrize("text", ["", " \n", b"\n\n"])
+def test_nothing_is_no_json(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"^is no JSON: it is empty$"):
+        json_in(text)
 
 
 def test_every_option_that_takes_a_time_takes_spans() -> None:

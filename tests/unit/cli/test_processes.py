@@ -103,7 +103,9 @@ def test_who_reads_no_more_of_what_is_put_is_told_how_much_was(
         ["/bin/sh", "-c", put], env=environment, capture_output=True, text=True, check=False
     )
     told = re.search(
-        r"^pyqless: stopped; at least lines 1 to ([\d,]+) of 3,000 were", done.stderr, re.MULTILINE
+        r"^pyqless: stopped; dealt with at least up to line ([\d,]+) of 3,000$",
+        done.stderr,
+        re.MULTILINE,
     )
     assert told is not None
     queues = json.loads(run(environment, "queues", "--json")[1])

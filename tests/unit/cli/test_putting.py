@@ -60,7 +60,7 @@ def test_nothing_is_put_if_a_line_is_no_json(cli: Cli, client: Client) -> None:
 
 @pytest.mark.parametrize(
     ("served", "told"),
-    [(0, ""), (2, "pyqless: stopped; at least lines 1 to 201 of 251 were dealt with\n")],
+    [(0, ""), (2, "pyqless: stopped; dealt with at least up to line 201 of 251\n")],
 )
 def test_how_much_was_put_is_told_when_the_store_goes_away(
     cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch, served: int, told: str
@@ -117,7 +117,10 @@ def test_many_are_put_by_the_hundred(cli: Cli, client: Client) -> None:
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
-        ("{", "line 3 is no JSON (Expecting"),
+        (
+            "{oops",
+            "line 3 is no JSON (expecting property name enclosed in double quotes, at character 2): {oops\n",
+        ),
         ("[" * 100_000, "line 3 is no JSON ("),
         ("5", "line 3 must be an object: 5"),
         ('{"klass": "a.B", "prio": 1}', "line 3 must say no more than klass, data, delay,"),

@@ -72,9 +72,9 @@ def test_a_day_of_a_queue(day: str, cli: Cli, answer: Answer) -> None:
     assert status == 0
     assert out.splitlines() == [
         "failed 0, failures 0, retries 0",
-        "waited: 1 jobs, mean 3 +- 0 s",
+        "waited: 1 job, mean 3 +- 0 s",
         f"        2 to 5 s |{'#' * 50} 1",
-        "ran: 1 jobs, mean 120 +- 0 s",
+        "ran: 1 job, mean 120 +- 0 s",
         f"      1 to 5 min |{'#' * 50} 1",
     ]
     told = answer(f"queue stats q --day {day}")

@@ -13,8 +13,12 @@ from typing import Any
 
 import pytest
 
+from pyqless.cli import top
 from pyqless.client import Client, checks
+from pyqless.client.sync.queues import Queues
 from pyqless.core import presence
+from pyqless.errors import StorageError, StoreRefused, StoreUnavailable
+from pyqless.worker.janitor import Janitor
 from tests.unit.cli.conftest import Cli
 
 Answer = Callable[..., Any]
@@ -149,12 +153,12 @@ def test_every_setting_that_there_is_can_be_set(cli: Cli, client: Client, name: 
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        ("heartbaet", "near are heartbeat"),
+        ("heartbaet", "near is heartbeat"),
         ("max_job_history", "near are max-job-history"),
         ("my-queue-hartbeat", "near are my-queue-heartbeat"),
-        ("my-queue-max-concurency", "near are my-queue-max-concurrency"),
-        ("my-queue-max-wating", "near are my-queue-max-waiting"),
-        ("-heartbeat", "near are heartbeat"),
+        ("my-queue-max-concurency", "near is my-queue-max-concurrency"),
+        ("my-queue-max-wating", "near is my-queue-max-waiting"),
+        ("-heartbeat", "near is heartbeat"),
         ("wholly-different", "there are application, heartbeat"),
         ("-" * 512, "there are application, heartbeat"),
     ],
@@ -238,6 +242,23 @@ def test_without_a_terminal_all_is_printed_once(cli: Cli, answer: Answer, client
     assert heads == ["queue", "q", "worker", "w", "failed", "oops"]
 
 
+@pytest.mark.parametrize(
+    ("error", "is_shown"), [(StoreUnavailable("away"), True), (StoreRefused("no"), False)]
+)
+def test_a_store_that_is_away_is_looked_at_again_unless_it_refuses(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: StorageError, *, is_shown: bool
+) -> None:
+    def gone(_client: Client) -> None:
+        raise error
+
+    monkeypatch.setattr(top._Scene, "of", gone)
+    if is_shown:
+        assert str(top._drawn(client)) == "away"
+    else:
+        with pytest.raises(StoreRefused):
+            top._drawn(client)
+
+
 # -- janitor ----------------------------------------------------------------------------------
 
 
@@ -251,6 +272,23 @@ def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
     assert cli("janitor") == (0, "tracked removed: j\n", "")
     assert cli("janitor") == (0, "nothing to remove\n", "")
     assert cli("janitor --dry-run --deep") == (0, "nothing to remove\n", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"), [(StoreUnavailable("away"), 1), (StoreRefused("no"), 0)]
+)
+def test_the_janitor_waits_for_a_store_that_is_away_unless_it_refuses(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, error: StorageError, passes: int
+) -> None:
+    made = list[float]()
+
+    def counts(_queues: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Queues, "counts", counts)
+    monkeypatch.setattr(Janitor, "loop", lambda _self, interval, _pause: made.append(interval))
+    assert cli("janitor --every 5m")[0] == (0 if passes else 1)
+    assert made == [300] * passes
 
 
 def _remove_job(tx: Any, jid: str) -> Any:
