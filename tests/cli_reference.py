@@ -40,6 +40,10 @@ without the right to write may use them.
 **Times** are spans: `90` or `90s`, `15m`, `2h`, `7d`, `1w`; a number alone is one of seconds. The **size** that
 `--max-memory` takes is `500M` or `2G`; a number alone is one of MiB.
 
+**A value that begins with a minus**, such as `-5`, is one where an argument is expected, and so is any text for a setting
+or a tag. In front of others, and of those that begin with two, stands `--`, behind which nothing is an option:
+`pyqless job -- -x`.
+
 **Output**: on a terminal tables with colours; elsewhere plain columns, in which characters that steer a terminal are
 shown as escapes. `--json` prints one document, but for `put` and `events`, which print a line each, and `janitor`,
 which prints one line. Names in documents stay as they are. Commands that answer nothing know no `--json`.

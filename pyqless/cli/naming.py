@@ -10,7 +10,9 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pyqless.cli.dashes import told_apart
 from pyqless.cli.helping import help_of, usage
+from pyqless.cli.printing import counted
 from pyqless.cli.status import Status
 from pyqless.client import checks
 from pyqless.errors import InvalidArgument
@@ -74,13 +76,17 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer does; a value that is no good is shown, with the one name that it has come by."""
+        ctx.allow_extra_args = True  # they are told below
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, told_apart(self.get_params(ctx), args))
         except typer.BadParameter as fault:
             fault.message = _text(fault)
             if getattr(fault.param, "envvar", None):
                 fault.param_hint = _origin(ctx, fault.param)
             raise
+        if rest and not ctx.resilient_parsing:
+            ctx.fail(f"{counted(len(rest), 'argument')} too many: {' '.join(rest)}")
+        return rest
 
     def invoke(self, ctx: Any) -> Any:
         """As typer does; of what the library refuses, the option or the argument is told."""

@@ -56,15 +56,16 @@ from tests.unit.cli.conftest import Cli
         (f"config set heartbeat {'9' * 5000}", ("heartbeat must", "inf")),
         ("config set heartbeat 0", ("heartbeat must", "0")),
         # data
-        ("put q k {", ("DATA", "is no JSON (", "'{'")),
-        ("put q k ''", ("DATA", "is no JSON (", "''")),
-        ("recur put q k 5 nul", ("DATA", "is no JSON (", "'nul'")),
-        ("recur update j --data {", ("--data", "is no JSON (", "'{'")),
-        (f"put q k {'[' * 99999}", ("DATA", "is no JSON (", "'[[[")),
-        (f"put q k {'9' * 5000}", ("DATA", "is no JSON (", "'999")),
+        ("put q k {", ("DATA", "is no JSON (", "): {")),
+        ("put q k ''", ("DATA", "is no JSON: it is empty")),
+        ("recur put q k 5 nul", ("DATA", "is no JSON (", "): nul")),
+        ("recur update j --data {", ("--data", "is no JSON (", "): {")),
+        (f"put q k {'[' * 99999}", ("DATA", "is no JSON (", "): [[[")),
+        (f"put q k {'9' * 5000}", ("DATA", "is no JSON (", "): 999")),
         # what was pasted by mistake
         (f"put q k --on-conflict {'x' * 9999}", ("--on-conflict", " ... ", "'keep'")),
-        (f"pop q {'x' * 9999}", ("unexpected extra argument", " ... ")),
+        (f"pop q {'x' * 9999}", ("1 argument too many: xxx", " ... ")),
+        ("pop q r -n 1 s", ("2 arguments too many: r s",)),
         # URLs
         ("queues --url host", ("'--url': begins", "'host'")),
         ("queues --url ann:secret@host", ("'--url': begins", "'***@host'")),
