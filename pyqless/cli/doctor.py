@@ -67,6 +67,8 @@ def doctor(
     It is the same for Redis from 6.2 on and for Valkey; a database in the URL other than 0 adds one right.
     """
     if acl is not None:
+        if as_json:
+            raise typer.BadParameter("does not go with --acl", param_hint="--json")
         _print_rights(acl, user or f"pyqless-{acl}", namespace, _database(url))
         return
     if user is not None:

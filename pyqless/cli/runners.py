@@ -31,6 +31,7 @@ def runner_of(
     """
     if named is not None:
         given = {
+            "--module": bool(modules),
             "--time-limit": limit is not None,
             "--compat": compat,
             "--keep-results": keep_results,

@@ -8,10 +8,11 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -43,6 +44,14 @@ class Kind(StrEnum):
     SERIAL = "serial"
     THREADS = "threads"
     ASYNCIO = "asyncio"
+
+
+#: options that not every kind heeds, with those that do
+_KINDS_OF: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "--count": (Kind.FORKING, Kind.THREADS, Kind.ASYNCIO),
+    "--fork-per-job": (Kind.FORKING,),
+    "--spawn": (Kind.FORKING,),
+}
 
 
 class Order(StrEnum):
@@ -105,7 +114,7 @@ def worker(
             "-c",
             metavar="NUMBER",
             min=1,
-            help="How many jobs run at once, but for serial: 1,000 at most, with asyncio 10,000; one for each core with"
+            help="How many jobs run at once, but with serial: 1,000 at most, with asyncio 10,000; one for each core with"
             " forking, 10 with threads, and 100 with asyncio unless given.",
         ),
     ] = None,
@@ -209,6 +218,12 @@ def worker(
         raise typer.BadParameter("missing; name one or set QUEUES", param_hint="QUEUE...")
     if resume and name is None:
         raise typer.BadParameter("goes with --name", param_hint="--resume")
+    single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
+    kind = kind or (Kind.SERIAL if single else Kind.FORKING)
+    given = {"--count": count is not None, "--fork-per-job": fork_per_job, "--spawn": spawn}
+    _require_sense(kind, given)
+    if fork_per_job and max_jobs is not None:
+        raise typer.BadParameter("does not go with --fork-per-job", param_hint="--max-jobs")
     sys.path[:0] = places(path or [])
     module = None if runner is None else runner.partition(":")[0]
     before = partial(set_up, level_of(verbose), log_format, sys.path, module)
@@ -226,8 +241,6 @@ def worker(
         renew=None if runner is None else partial(import_anew, runner),
     )
     url = chosen(url)
-    single = bool(os.environ.get("RUN_AS_SINGLE_PROCESS"))
-    kind = kind or (Kind.SERIAL if single else Kind.FORKING)
     own_name = _fresh_name() if name is None else name
     if kind is Kind.FORKING:
         forking = ForkingWorker(
@@ -250,6 +263,13 @@ def worker(
             else SerialWorker(client, settings)
         )
         end(run(blocking))
+
+
+def _require_sense(kind: Kind, given: Mapping[str, bool]) -> None:
+    """Refuse options that mean nothing to a kind of workers."""
+    for option, is_given in given.items():
+        if is_given and kind not in _KINDS_OF[option]:
+            raise typer.BadParameter(f"does not go with --kind {kind}", param_hint=option)
 
 
 def _fresh_name() -> str:

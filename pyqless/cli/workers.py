@@ -47,6 +47,8 @@ def workers(
     if deregister:
         if not names:
             raise typer.BadParameter("name them", param_hint="WORKER...")
+        if as_json:
+            raise typer.BadParameter("does not go with --deregister", param_hint="--json")
         with changing(url, namespace) as client:
             client.workers.deregister(*names)
         return

@@ -135,7 +135,9 @@ def test_a_runner_of_ones_own(start: Start) -> None:
     assert worker.settings.runner.compat
 
 
-@pytest.mark.parametrize("option", [("--time-limit", "5"), ("--compat",), ("--keep-results",)])
+@pytest.mark.parametrize(
+    "option", [("--module", "json"), ("--time-limit", "5"), ("--compat",), ("--keep-results",)]
+)
 def test_what_a_runner_of_ones_own_says_for_itself_does_not_go_with_it(
     start: Start, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
 ) -> None:
@@ -229,6 +231,33 @@ def test_too_many_at_once(
     start("mail", "--kind", kind, "--url", "memory://", *many, *MODULE, status=2)
     told = f"pyqless: --count must lie between 1 and {most}: 1000000\n"
     assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("serial", "--count"),
+        *(
+            (kind, option)
+            for kind in ("serial", "threads", "asyncio")
+            for option in ("--fork-per-job", "--spawn")
+        ),
+    ],
+)
+def test_what_means_nothing_to_a_kind_does_not_go_with_it(
+    start: Start, capsys: pytest.CaptureFixture[str], kind: str, option: str
+) -> None:
+    more = ["5"] if option == "--count" else []
+    start("mail", "--kind", kind, "--url", "memory://", *MODULE, option, *more, status=2)
+    told = f"Invalid value for {option}: does not go with --kind {kind}"
+    assert told in capsys.readouterr().err
+
+
+def test_a_number_of_jobs_does_not_go_with_a_process_for_each(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start("mail", "--url", "memory://", *MODULE, "--fork-per-job", "--max-jobs", "5", status=2)
+    assert "--max-jobs: does not go with --fork-per-job" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "bytes_"), [("120", 120 * 2**20), ("500M", 500 * 2**20)])
