@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 class Worker:
     """
-    ``pyqless worker`` on a store, with the jobs of ``tests.worker_jobs``.
+    ``pyqless worker`` on a store, with the jobs of ``tests.worker_jobs`` unless it is given a runner.
 
     Args:
         url: of the store.
@@ -69,7 +69,8 @@ class Worker:
         self.directory = Path(tempfile.mkdtemp(prefix="pyqless-worker-"))
         self._log = (self.directory / "log").open("wb")
         line = [sys.executable, "-m", "pyqless", "worker", "--url", url, "-vv", "--path", str(ROOT)]
-        line += ["-m", "tests.worker_jobs", "--interval", "0.2", *arguments]
+        line += [] if "--runner" in arguments else ["-m", "tests.worker_jobs"]
+        line += ["--interval", "0.2", *arguments]
         self.process = subprocess.Popen(
             line,
             cwd=ROOT,

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from pyqless.client import AsyncClient, AsyncJob, Client, Job, QueueCounts
+from pyqless.client import AsyncClient, AsyncJob, Client, Job
+from pyqless.core.cleaning import known_queues
 from pyqless.errors import QlessError, RequestError
+from pyqless.worker.bells import AsyncBell, Bell
 from pyqless.worker.control import Control
 from pyqless.worker.reservers import Ordered, Reserver, expand, is_pattern
-from pyqless.worker.waiting import AsyncBell, Backoff, Bell, is_refusal
+from pyqless.worker.waiting import Backoff, is_refusal
 
 __all__ = ["AsyncFetcher", "Fetcher", "Lookout"]
 
@@ -47,11 +49,12 @@ class Lookout:
         """Whether it is time to ask which queues there are."""
         return self._has_patterns and now >= self._look_at
 
-    def know(self, counts: Iterable[QueueCounts], now: float) -> None:
-        """Take note of the queues that there are."""
-        self.queues = expand(self._names, [queue.name for queue in counts])
+    def know(self, known: Sequence[str], now: float) -> bool:
+        """Take note of the queues that there are, and tell whether that makes others of those to be looked at."""
+        before, self.queues = self.queues, expand(self._names, known)
         self._look_at = now + LOOK_AROUND
         self._begun = None
+        return self.queues != before
 
     def order(self) -> Iterator[str]:
         """The queues in the order in which to try them; taken one by one."""
@@ -121,10 +124,12 @@ class Fetcher:
         self._lookout = lookout
         self._weather = Weather()
         self._bell = Bell(client, interval, lambda: not control.is_running, listen=listen)
+        #: whether the next fetch is to ask; after a wait in which nothing has come up it need not
+        self._is_due = True
 
     def fetch(self, count: int = 1) -> list[Job]:
         """
-        Pop jobs of the first queue that has any, without waiting for one.
+        Pop jobs of the first queue that has any, without waiting for one; none if the last wait has shown none.
 
         Returns:
             list: at most so many jobs; empty where there is none, and where the store is away, after a pause.
@@ -145,8 +150,13 @@ class Fetcher:
 
     def _pop(self, count: int) -> list[Job]:
         now = float(self._client.storage.clock())
-        if self._lookout.needs_known(now):
-            self._lookout.know(self._client.queues.counts(), now)
+        knows = self._lookout.needs_known(now)
+        if knows and self._lookout.know(self._client.storage.run(known_queues), now):
+            self._is_due = True
+        is_due, self._is_due = self._is_due, True
+        if not is_due:
+            return []
+        self._bell.tried(self._lookout.queues, now)
         for name in self._lookout.order():
             if jobs := self._client.queues[name].pop(count):
                 return jobs
@@ -158,9 +168,13 @@ class Fetcher:
         return not self._lookout.needs_known(now) and self._lookout.first() == queue
 
     def wait(self) -> None:
-        """Wait until there may be something to fetch."""
-        if self._weather.is_fair:
-            self._bell.wait(self._lookout.queues)
+        """Wait a moment, and find out whether there may be something to fetch."""
+        if not self._weather.is_fair:
+            return
+        try:
+            self._is_due = self._bell.rings()
+        except QlessError as error:
+            self._bell.pause(self._weather.clouds(error))
 
     def pause(self, seconds: float) -> None:
         """Wait, whatever there may be to fetch."""
@@ -187,6 +201,8 @@ class AsyncFetcher:
         self._lookout = lookout
         self._weather = Weather()
         self._bell = AsyncBell(client, interval, lambda: not control.is_running, listen=listen)
+        #: whether the next fetch is to ask; after a wait in which nothing has come up it need not
+        self._is_due = True
 
     async def fetch(self, count: int = 1) -> list[AsyncJob]:
         """As ``Fetcher.fetch``."""
@@ -202,8 +218,13 @@ class AsyncFetcher:
 
     async def _pop(self, count: int) -> list[AsyncJob]:
         now = float(self._client.storage.clock())
-        if self._lookout.needs_known(now):
-            self._lookout.know(await self._client.queues.counts(), now)
+        knows = self._lookout.needs_known(now)
+        if knows and self._lookout.know(await self._client.storage.run(known_queues), now):
+            self._is_due = True
+        is_due, self._is_due = self._is_due, True
+        if not is_due:
+            return []
+        self._bell.tried(self._lookout.queues, now)
         for name in self._lookout.order():
             if jobs := await self._client.queues[name].pop(count):
                 return jobs
@@ -211,8 +232,12 @@ class AsyncFetcher:
 
     async def wait(self) -> None:
         """As ``Fetcher.wait``."""
-        if self._weather.is_fair:
-            await self._bell.wait(self._lookout.queues)
+        if not self._weather.is_fair:
+            return
+        try:
+            self._is_due = await self._bell.rings()
+        except QlessError as error:
+            await self._bell.pause(self._weather.clouds(error))
 
     async def close(self) -> None:
         """As ``Fetcher.close``."""

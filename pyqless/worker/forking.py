@@ -15,6 +15,7 @@ from multiprocessing.connection import wait
 from typing import ClassVar, Final, Literal
 
 from pyqless.client import Client
+from pyqless.core.cleaning import known_queues
 from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.child import Plan
@@ -168,7 +169,7 @@ class ForkingWorker:
         now = float(self.client.storage.clock())
         with quietly(at_first=True):
             if lookout.needs_known(now):
-                lookout.know(self.client.queues.counts(), now)
+                lookout.know(self.client.storage.run(known_queues), now)
             for name in lookout.queues[:1]:
                 self.client.queues[name].peek()
 

@@ -90,6 +90,7 @@ def test_the_rights_of_a_worker_are_enough_to_hear_of_it(redis_server: Server) -
             client.jobs["J"].cancel()
             until(lambda: not is_alive(pid), "the child is killed")
             assert "no messages for now" not in worker.log()
+            assert "lets nobody listen" not in worker.log()
         admin.acl_deluser("hand")
 
 

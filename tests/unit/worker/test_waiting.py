@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How workers wait, and what wakes them."""
+"""How workers wait for a store that is away, where they look for jobs, and the orders that they take."""
 
 from __future__ import annotations
-
-import threading
-import time
-from itertools import count
 
 import pytest
 
@@ -13,12 +9,8 @@ from pyqless import Client, Queue
 from pyqless.errors import StoreUnavailable
 from pyqless.worker.control import Control, Phase
 from pyqless.worker.fetching import Fetcher, Lookout
-from pyqless.worker.waiting import Backoff, Bell
+from pyqless.worker.waiting import Backoff
 from tests.unit.worker.conftest import Clock
-
-
-def never() -> bool:
-    return False
 
 
 def test_pauses_grow_up_to_a_cap_and_begin_anew() -> None:
@@ -28,48 +20,6 @@ def test_pauses_grow_up_to_a_cap_and_begin_anew() -> None:
     backoff.reset()
     assert backoff.is_fresh
     assert Backoff(1.0, 5.0, chance=lambda: 0.0).next() == 0.5
-
-
-def test_a_put_wakes_a_worker_long_before_the_interval_is_over(
-    client: Client, queue: Queue
-) -> None:
-    bell = Bell(client, 60.0, never)
-    bell.wait(["mail"])  # begins to listen, and looks once more
-    threading.Timer(0.1, lambda: queue.put("klass", {})).start()
-    begun = time.monotonic()
-    bell.wait(["mail"])
-    assert time.monotonic() - begun < 20
-    bell.close()
-
-
-def test_what_was_said_while_nobody_listened_wakes_once(client: Client, queue: Queue) -> None:
-    asked = count()
-    bell = Bell(client, 0.2, lambda: next(asked) < 0)
-    bell.wait(["mail"])
-    for _ in range(50):
-        queue.put("klass", {})
-    bell.wait(["mail"])
-    assert next(asked) == 0, "it does not wait"
-    begun = time.monotonic()
-    bell.wait(["mail"])
-    assert time.monotonic() - begun >= 0.15
-    bell.close()
-
-
-def test_other_queues_do_not_wake(client: Client) -> None:
-    bell = Bell(client, 0.2, never)
-    bell.wait(["mail"])
-    client.queues["other"].put("klass", {})
-    begun = time.monotonic()
-    bell.wait(["mail"])
-    assert time.monotonic() - begun >= 0.15
-    bell.close()
-
-
-def test_orders_end_a_wait(client: Client) -> None:
-    begun = time.monotonic()
-    Bell(client, 60.0, lambda: True, listen=False).wait(["mail"])
-    assert time.monotonic() - begun < 20
 
 
 def test_a_store_that_is_away_is_waited_for(
