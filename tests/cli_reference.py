@@ -44,8 +44,9 @@ without the right to write may use them.
 or a tag. In front of others, and of those that begin with two, stands `--`, behind which nothing is an option:
 `pyqless job -- -x`.
 
-**Output**: on a terminal tables with colours; elsewhere plain columns, in which characters that steer a terminal are
-shown as escapes. `--json` prints one document, but for `put` and `events`, which print a line each, and `janitor`,
+**Output**: on a terminal tables with colours, which leave out tags and data where there is little room, and show what a
+row tells a line a column where there is too little; elsewhere plain columns, in which characters that steer a terminal
+are shown as escapes. `--json` prints one document, but for `put` and `events`, which print a line each, and `janitor`,
 which prints one line. Names in documents stay as they are. Commands that answer nothing know no `--json`.
 
 **Errors** are told on stderr in one line; exit statuses are in [a table of their own](exit-codes.md).

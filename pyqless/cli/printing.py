@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
-from rich.text import Text
+
+from pyqless.cli.tables import table
 
 __all__ = [
     "age",
@@ -33,25 +32,8 @@ T = TypeVar("T")
 #: seconds, and the letter that stands for them
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"))
 
-#: columns that are cut where there is little room, as "pyqless job" shows all of them
-_CUT: Final = ("tags", "data")
-
-#: columns that stand in one line whatever room there is, so that a jid can be copied
-_WHOLE: Final = ("jid", "state", "age")
-
-#: characters of what stands so at most: those of a UUID
-_WIDTH: Final = 36
-
 #: characters of what is told on stderr, at most
 _LONGEST: Final = 1000
-
-_STYLES: Final = {
-    "running": "green",
-    "complete": "dim",
-    "failed": "bold red",
-    "stalled": "yellow",
-    "paused": "yellow",
-}
 
 
 def clean(value: Any) -> str:
@@ -135,25 +117,6 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for row in (columns, *texts):
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         typer.echo("  ".join(padded).rstrip())
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table for a terminal: one that is narrow cuts what is only looked at, and no name that is typed next."""
-    cells = list(rows)
-    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for place, name in enumerate(columns):
-        width = max((cell_len(row[place]) for row in cells), default=0)
-        whole = name in _WHOLE and width <= _WIDTH
-        drawn.add_column(name, overflow="fold", no_wrap=whole, min_width=width if whole else None)
-    for row in cells:
-        drawn.add_row(*map(_cell, columns, row))
-    return drawn
-
-
-def _cell(column: str, text: str) -> Text:
-    cut = column in _CUT
-    style = _STYLES.get(text, "")
-    return Text(text, style=style, no_wrap=cut or None, overflow="ellipsis" if cut else None)
 
 
 def stepwise(items: Sequence[T], doing: str) -> Iterable[T]:

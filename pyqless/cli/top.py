@@ -20,8 +20,9 @@ from pyqless.cli import queues, workers
 from pyqless.cli.absence import is_final
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span_option
-from pyqless.cli.printing import clean, day_time, say, say_json, show, table
+from pyqless.cli.printing import clean, day_time, say, say_json, show
 from pyqless.cli.store import Url, looking
+from pyqless.cli.tables import table
 from pyqless.client import Client, QueueCounts
 from pyqless.errors import StorageError
 

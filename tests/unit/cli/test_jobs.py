@@ -159,17 +159,54 @@ def test_failed_jobs_by_group(filled: Client, cli: Cli, answer: Answer) -> None:
     assert row.endswith("ValueError: no")
 
 
-def test_a_narrow_terminal_shows_jids_whole(
-    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+Drawn = Callable[[int, str], list[str]]
+
+
+@pytest.fixture
+def drawn(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    """Run a command on a terminal of some columns, and give the lines that it fills."""
+
+    def drawn(columns: int, line: str) -> list[str]:
+        for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm"), ("COLUMNS", str(columns))):
+            monkeypatch.setenv(name, value)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", cli(line)[1]).splitlines()
+        assert max(map(len, lines)) <= columns
+        return [line.rstrip() for line in lines]
+
+    return drawn
+
+
+def test_a_narrow_terminal_shows_jids_whole(client: Client, drawn: Drawn) -> None:
     jids = [client.queues["mail"].put("shop.mail.Send", {"to": "x" * 60}) for _ in range(2)]
     long = client.queues["mail"].put("shop.mail.Send", tags=["red" * 20], jid="j" * 36)
-    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm"), ("COLUMNS", "80")):
-        monkeypatch.setenv(name, value)
-    _, out, _ = cli("jobs")
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
-    assert max(map(len, lines)) <= 80
+    lines = drawn(80, "jobs")
+    assert lines[0].split() == ["jid", "state", "queue", "class", "priority", "age"]
     assert [line.split()[:3] for line in lines if "waiting" in line] == [
         [jid, "waiting", "mail"] for jid in (*jids, long)
     ]
-    assert "\N{HORIZONTAL ELLIPSIS}" in out
+    (head, *_) = wide = drawn(110, "jobs")
+    assert head.split()[-2:] == ["tags", "data"]
+    assert any("\N{HORIZONTAL ELLIPSIS}" in line for line in wide)
+
+
+def test_a_jid_that_is_longer_than_any_is_folded(client: Client, drawn: Drawn) -> None:
+    client.queues["mail"].put("shop.mail.Send", jid="j" * 300)
+    for columns in (80, 40):
+        assert "".join(drawn(columns, "jobs")).count("j") == 301  # and that of "jid"
+
+
+def test_a_terminal_with_too_little_room_shows_rows_one_below_the_other(
+    client: Client, drawn: Drawn
+) -> None:
+    client.queues["mail"].put("shop.mail.Send", jid="a", tags=["red"])
+    client.queues["mail"].put("shop.mail.Send", {"to": "x" * 60}, jid="b", priority=-1)
+    first, second = "\n".join(drawn(40, "jobs")).split("\n\n")
+    told = [line.split(maxsplit=1) for line in first.splitlines() if "age" not in line]
+    assert told == [
+        *(["jid", "a"], ["state", "waiting"], ["queue", "mail"], ["class", "shop.mail.Send"]),
+        *(["priority", "0"], ["tags", "red"], ["data", "null"]),
+    ]
+    assert (
+        second.splitlines()[-1] == 'data      {"to": "xxxxxxxxxxxxxxxxxxxxx\N{HORIZONTAL ELLIPSIS}'
+    )
+    assert len(drawn(64, "jobs")[0].split()) == 8  # there is room
