@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pyqless.cli.absence import is_final
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import note, say, say_line
@@ -73,10 +74,13 @@ def _require_access(client: Client) -> None:
     Go on unless the store does not let us in, as it would not later on; one that is away is waited for.
 
     Raises:
-        StoreRefused: it does not.
+        StorageError: it does not, or there is no directory for its file.
     """
-    with suppress(StoreUnavailable):
+    try:
         client.queues.counts()
+    except StoreUnavailable as error:
+        if is_final(error):
+            raise
 
 
 def _repeat(worker: Janitor, interval: float) -> None:

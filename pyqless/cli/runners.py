@@ -50,6 +50,8 @@ def runner_of(
 
 def _import(named: str) -> Runner:
     module, _, attribute = named.partition(":")
+    if not module or not attribute:
+        raise typer.BadParameter(f"{named!r} is no MODULE:NAME", param_hint="--runner")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # a module may raise anything while it is imported

@@ -50,7 +50,9 @@ def workers(
         if as_json:
             raise typer.BadParameter("does not go with --deregister", param_hint="--json")
         with changing(url, namespace) as client:
+            missing = {*names} - {document["name"] for document in documents(client)}
             client.workers.deregister(*names)
+        _require_all(missing)
         return
     with looking(url, namespace) as client:
         found = documents(client)
@@ -60,7 +62,11 @@ def workers(
         say_json(chosen)
     else:
         show(COLUMNS, (row(document, now) for document in chosen))
-    missing = set(names or ()) - {document["name"] for document in chosen}
+    _require_all(set(names or ()) - {document["name"] for document in chosen})
+
+
+def _require_all(missing: set[str]) -> None:
+    """Go on unless workers that are named are not there."""
     for name in sorted(missing):
         note(f"no worker named {name!r} is known")
     if missing:

@@ -104,6 +104,7 @@ def test_a_worker_is_struck_from_the_list(cli: Cli, answer: Answer, client: Clie
     assert [worker["name"] for worker in answer("workers")] == ["w"]
     assert cli("workers w --deregister") == (0, "", "")
     assert answer("workers") == []
+    assert cli("workers w --deregister") == (1, "", "pyqless: no worker named 'w' is known\n")
     assert cli("workers --deregister")[0] == 2
 
 
@@ -274,8 +275,13 @@ def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
     assert cli("janitor --dry-run --deep") == (0, "nothing to remove\n", "")
 
 
+NO_DIRECTORY = StoreUnavailable("there is no directory")
+NO_DIRECTORY.__cause__ = FileNotFoundError()
+
+
 @pytest.mark.parametrize(
-    ("error", "passes"), [(StoreUnavailable("away"), 1), (StoreRefused("no"), 0)]
+    ("error", "passes"),
+    [(StoreUnavailable("away"), 1), (StoreRefused("no"), 0), (NO_DIRECTORY, 0)],
 )
 def test_the_janitor_waits_for_a_store_that_is_away_unless_it_refuses(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, error: StorageError, passes: int

@@ -210,7 +210,7 @@ def test_a_runner_that_cannot_be_imported(
         ("mail", "--resume", *MODULE),
         ("mail", "--runner", "nowhere_at_all:runner"),
         ("mail", "--runner", f"{__name__}:MODULE"),
-        ("mail", "--runner", ":"),
+        *(("mail", "--runner", named) for named in (":", "json", "json:", ":runner")),
         ("mail", "--kind", "other", *MODULE),
         ("mail", "--url", "ftp://host", *MODULE),
         ("mail", "--url", "memory://", *MODULE),  # children could not share it
