@@ -162,7 +162,8 @@ def move(
         if queue is not None and in_order and not jids:
             _move_all(client, queue, to, state, yes=yes, as_json=as_json)
             return
-        deed = Deed("move", "moved", lambda job: job.requeue(to))
+        target = client.queues[to].name
+        deed = Deed("move", "moved", lambda job: job.requeue(target))
         carry_out(client, deed, jids, selection, yes=yes, as_json=as_json)
 
 

@@ -19,6 +19,7 @@ from pyqless.cli.store import Url, looking
 from pyqless.client import Event, Events
 from pyqless.client.events import Source
 from pyqless.errors import StoreUnavailable
+from pyqless.worker.reporting import summary_of
 
 __all__ = ["events"]
 
@@ -96,9 +97,14 @@ def _tell(event: Event, now: float, *, as_json: bool) -> None:
     if as_json:
         say_line({**_document(event), "at": now})
         return
-    told = " ".join(f"{name}={value}" for name, value in event.details.items())
+    told = " ".join(f"{name}={_short(name, value)}" for name, value in event.details.items())
     clock = f"{datetime.fromtimestamp(now).astimezone():%H:%M:%S}"
     say(f"{clock}  {event.source:10}  {event.name:12}  {event.jid or '-'}  {told}".rstrip())
+
+
+def _short(name: str, value: Any) -> Any:
+    """A detail; of a message what "pyqless failed" shows, as it may be a whole traceback."""
+    return summary_of(value) if name == "message" and isinstance(value, str) else value
 
 
 def _document(event: Event) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pyqless.cli.known import is_queue, require_queue
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.printing import counted, note, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
-from pyqless.client import QueueCounts, Statistics, Times
+from pyqless.client import Client, Queue, QueueCounts, Statistics, Times
 
 __all__ = ["COLUMNS", "app", "queues", "row", "stats"]
 
@@ -64,16 +64,22 @@ def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> Non
     with changing(url, namespace) as client:
         for queue in [client.queues[name] for name in names]:
             queue.pause()
-            if not is_queue(client, queue.name):
-                note(f"no queue named {queue.name!r} is known yet")
+            _tell_if_new(client, queue)
 
 
 @app.command()
 def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
-    """Hand out jobs again."""
+    """Hand out jobs again. If a queue is not known yet, stderr says so."""
     with changing(url, namespace) as client:
         for queue in [client.queues[name] for name in names]:
             queue.unpause()
+            _tell_if_new(client, queue)
+
+
+def _tell_if_new(client: Client, queue: Queue) -> None:
+    """Say so if a queue is not known, as its name is mistyped more often than not."""
+    if not is_queue(client, queue.name):
+        note(f"no queue named {queue.name!r} is known yet")
 
 
 @app.command()

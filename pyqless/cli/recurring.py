@@ -178,17 +178,21 @@ def update(
     namespace: Namespace = "ql",
 ) -> None:
     """Change what is given, for the jobs that will be made."""
-    changed: dict[str, Any] = {} if data is None else {"data": json_data(data, "--data")}
+    given: dict[str, Any] = {
+        "klass": klass,
+        "queue": queue,
+        "interval": every,
+        "priority": priority,
+        "retries": retries,
+        "backlog": backlog,
+    }
+    changed = {name: value for name, value in given.items() if value is not None}
+    if data is not None:
+        changed["data"] = json_data(data, "--data")
+    if not changed:
+        raise typer.BadParameter("say what is to be changed", param_hint="OPTION...")
     with changing(url, namespace) as client:
-        client.recurring[jid].update(
-            klass=klass,
-            queue=queue,
-            interval=every,
-            priority=priority,
-            retries=retries,
-            backlog=backlog,
-            **changed,
-        )
+        client.recurring[jid].update(**changed)
 
 
 @app.command()

@@ -39,6 +39,8 @@ def test_queues_are_paused_and_go_on(cli: Cli, client: Client) -> None:
     assert (client.queues["a"].paused, client.queues["b"].paused) == (True, True)
     assert cli("queue unpause a") == (0, "", "")
     assert (client.queues["a"].paused, client.queues["b"].paused) == (False, True)
+    assert cli("queue unpause b") == (0, "", told)
+    assert not client.queues["b"].paused
 
 
 def test_only_an_empty_queue_is_forgotten(cli: Cli, client: Client) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pyqless.cli import top
-from pyqless.client import Client, checks
+from pyqless.client import Client, Event, checks
+from pyqless.client.sync.events import Events
 from pyqless.client.sync.queues import Queues
 from pyqless.core import presence
 from pyqless.errors import StorageError, StoreRefused, StoreUnavailable
@@ -219,6 +220,22 @@ def test_events_are_followed(cli: Cli, client: Client, form: str) -> None:
         assert abs(event["at"] - client.storage.clock()) < 60
     else:
         assert lines[0].split()[1:] == ["log", "put", "j", "queue=q"]
+
+
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_of_a_traceback_people_are_shown_what_was_raised(
+    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    message = 'Traceback (most recent call last):\n  File "a"\nValueError: no'
+    details = {"group": "g", "message": message}
+    event = Event(name="failed", source="log", jid="j", details=details)
+    monkeypatch.setattr(Events, "get", lambda _: event)
+    out = cli(f"events -n 1 {form}")[1]
+    assert (
+        json.loads(out)["details"] == details
+        if form
+        else out.endswith(" group=g message=ValueError: no\n")
+    )
 
 
 @pytest.mark.parametrize("line", ["events worker", "events log --worker w", "events nonsense"])
