@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pyqless.worker.aio import AsyncWorker
 from pyqless.worker.attempts import Progress
-from pyqless.worker.context import AwaitableJob, BlockingJob
+from pyqless.worker.context import AwaitableJob, BlockingJob, current_job
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.forking import ForkingWorker
 from pyqless.worker.records import JobInHand, WorkerRecord, records
@@ -50,6 +50,7 @@ __all__ = [
     "ThreadWorker",
     "TimeLimitExceeded",
     "WorkerRecord",
+    "current_job",
     "records",
     "taking",
     "uses",

@@ -16,6 +16,7 @@ from pyqless.client import AsyncClient, AsyncJob
 from pyqless.core import releasing
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
+from pyqless.worker.ends import log_left
 from pyqless.worker.fetching import AsyncFetcher, Lookout
 from pyqless.worker.leftovers import resume_async
 from pyqless.worker.pulse import Pulse, end
@@ -25,7 +26,7 @@ from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.titles import set_title
-from pyqless.worker.verdicts import Stopped, Verdict
+from pyqless.worker.verdicts import Left, Stopped, Verdict
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["AsyncWorker"]
@@ -154,14 +155,14 @@ class AsyncWorker:
     async def _cut_off(self) -> None:
         """Cancel what is left; what does not end even so is left to its lock."""
         for attempt in list(self._attempts.values()):
+            attempt.stop(StopReason.STOPPING)  # it may not have been told yet
             if attempt.on_stop is not None:
                 attempt.on_stop(StopReason.DROPPED)
         self.exit_code = ExitCode.CUT_OFF
         await asyncio.wait(self._tasks, timeout=LAST_WORDS)
-        if self._attempts:
-            logger.error("jobs are left to their locks: %s", ", ".join(self._attempts))
         for attempt in list(self._attempts.values()):
-            attempt.stop(StopReason.LOST)  # so that nobody gives back what may still be at work
+            attempt.left = True
+            log_left(attempt, self.client.storage.clock())
         for task in self._tasks:
             task.cancel()
 
@@ -175,6 +176,8 @@ class AsyncWorker:
             verdict = await self._run(job, attempt)
             if verdict == Stopped(StopReason.STOPPING):
                 self.exit_code = ExitCode.CUT_OFF
+            if attempt.left:
+                return Left()
             return await settle_async(
                 self.client.storage, self.settings.runner, verdict, job, attempt
             )

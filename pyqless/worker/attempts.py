@@ -48,6 +48,8 @@ class Attempt:
     settling: bool = False
     #: why it is to end, once it is
     stopped: StopReason | None = field(default=None, init=False)
+    #: whether nobody is to tell its end any more: it is left to its lock, since it may still be at work
+    left: bool = field(default=False, init=False)
     #: stops it, where that can be done from outside
     on_stop: Callable[[StopReason], None] | None = field(default=None, init=False)
     #: told of a new deadline, of progress, and of the end

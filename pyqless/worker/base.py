@@ -12,6 +12,7 @@ from pyqless.client import Client, Job
 from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
+from pyqless.worker.ends import log_left
 from pyqless.worker.fetching import Fetcher, Lookout
 from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
@@ -181,6 +182,11 @@ class BlockingWorker:
             self._drops = self.control.drops
             for attempt in attempts:
                 attempt.stop(StopReason.DROPPED)
+
+    def _leave(self) -> None:
+        """Leave what is in hand to its locks, since it may still be at work when the process ends."""
+        for attempt in list(self._attempts.values()):
+            log_left(attempt, self.client.storage.clock())
 
     def interrupt(self) -> None:
         """See ``signals.Commanded``; jobs in other threads cannot be interrupted."""

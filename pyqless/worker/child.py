@@ -140,9 +140,10 @@ def live(
             _obey(worker, connection)
             code = worker.run()
     except QlessError as error:
-        logger.error("child %s ends: %s", name, error)  # noqa: TRY400 - no fault of ours
+        text, fields = "child %s ends: %s", {"worker": name}
+        logger.error(text, name, error, extra=fields)  # noqa: TRY400 - no fault of ours
     except Exception:
-        logger.exception("child %s broke", name)
+        logger.exception("child %s broke", name, extra={"worker": name})
     except SystemExit:
         pass
     finally:

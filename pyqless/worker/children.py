@@ -71,6 +71,19 @@ class Child:
         self.teller: Teller | None = None
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """What log records that are about it carry: those of the job that it has in hand, if it has one."""
+        for attempt in self.attempts.values():
+            return attempt.fields
+        return {"worker": self.name}
+
+    @property
+    def in_hand(self) -> str:
+        """What it has in hand, in words."""
+        attempts = self.attempts.values()
+        return ", ".join(f"{attempt.jid} ({attempt.klass})" for attempt in attempts) or "no job"
+
+    @property
     def is_gone(self) -> bool:
         """Whether it has ended."""
         if self.exit_code is None:
@@ -94,7 +107,7 @@ class Child:
         try:
             self.link.send(what)
         except OSError:
-            logger.debug("child %s does not hear %r", self.name, what)
+            logger.debug("child %s does not hear %r", self.name, what, extra=self.fields)
 
     # -- what it tells ------------------------------------------------------------------------
 
@@ -145,7 +158,8 @@ class Child:
     def kill(self, reason: StopReason) -> None:
         """Kill it and all that it has started, at once."""
         if self.killed_for is None and not self.is_gone:
-            logger.warning("child %s is killed: %s", self.name, reason)
+            text = "child %s is killed, with %s in hand: %s"
+            logger.warning(text, self.name, self.in_hand, reason, extra=self.fields)
             self.killed_for = reason
             kill_group(self.pid)
 

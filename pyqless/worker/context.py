@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final
@@ -19,12 +21,36 @@ from pyqless.client import AsyncJob
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt, Progress
 
-__all__ = ["AwaitableJob", "BlockingJob", "JobContext", "JobLogger"]
+__all__ = ["AwaitableJob", "BlockingJob", "JobContext", "JobLogger", "being", "current_job"]
 
 #: what ends a run
 _SETTLING: Final = frozenset(
     {"cancel", "complete", "complete_and_pop", "fail", "move", "requeue", "retry", "timeout"}
 )
+
+
+_current: ContextVar[BlockingJob | AwaitableJob | None] = ContextVar("pyqless_job", default=None)
+
+
+def current_job() -> BlockingJob | AwaitableJob | None:
+    """
+    The job that this code runs for, as far down as it may be called.
+
+    Returns:
+        BlockingJob: or AwaitableJob in a coroutine; None where no job runs. A thread that the job's code starts knows of none,
+            unless that hands it the context, as ``asyncio.to_thread`` does.
+    """
+    return _current.get()
+
+
+@contextmanager
+def being(job: BlockingJob | AwaitableJob) -> Iterator[None]:
+    """Be entered around a job's code and middleware."""
+    token = _current.set(job)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class JobLogger(logging.LoggerAdapter[logging.Logger]):

@@ -10,9 +10,10 @@ from pyqless.client.views import JobView
 from pyqless.core.failures import exhausted_message
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.reporting import summary_of
+from pyqless.worker.stopping import GIVEN_BACK, StopReason
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, group_name
 
-__all__ = ["as_taken", "log_end"]
+__all__ = ["as_taken", "log_end", "log_left", "log_stopped"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -50,8 +51,7 @@ def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -
         case Failed(group, message):
             _log_failure(group, message, attempt, seconds)
         case Stopped(reason):
-            fields |= {"outcome": "stopped", "reason": reason.value}
-            logger.warning("job %s stopped after %.3f s: %s", who, seconds, reason, extra=fields)
+            log_stopped(reason, attempt, now)
         case Left():
             # its code has ended it; where it has failed it, that is a failure as any other
             if job.state == "failed" and (failure := job.failure) is not None:
@@ -59,6 +59,23 @@ def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -
                 return
             fields["outcome"] = "left"
             logger.info("job %s left after %.3f s", who, seconds, extra=fields)
+
+
+def log_stopped(reason: StopReason, attempt: Attempt, now: float) -> None:
+    """Say in the log that a run was stopped, or that its end is refused since the lock is gone."""
+    seconds = now - attempt.began
+    fields = {**attempt.fields, "seconds": seconds, "outcome": "stopped", "reason": reason.value}
+    how = "stopped" if reason in GIVEN_BACK else "refused"
+    text = "job %s (%s) %s after %.3f s: %s"
+    logger.warning(text, attempt.jid, attempt.klass, how, seconds, reason, extra=fields)
+
+
+def log_left(attempt: Attempt, now: float) -> None:
+    """Say in the log that a run may go on, and that its lock has to run out."""
+    seconds = now - attempt.began
+    fields = {**attempt.fields, "seconds": seconds, "outcome": "left"}
+    text = "job %s (%s) is left to its lock after %.3f s: it does not end"
+    logger.error(text, attempt.jid, attempt.klass, seconds, extra=fields)
 
 
 def _log_failure(group: str, message: str, attempt: Attempt, seconds: float) -> None:

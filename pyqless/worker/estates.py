@@ -44,7 +44,8 @@ class Estates:
                 deal_with(self._client, name, dealing)
                 self._client.storage.run(partial(presence.withdraw, worker=name))
             except QlessError as error:
-                logger.warning("what %s had in hand is dealt with later: %s", name, error)
+                text = "what %s had in hand is dealt with later: %s"
+                logger.warning(text, name, error, extra={"worker": name})
                 self._try_at = time.monotonic() + self._backoff.next()
                 return
             del self._open[name]

@@ -23,6 +23,7 @@ from pyqless.worker.children import Child
 from pyqless.worker.control import Control
 from pyqless.worker.courier import Courier
 from pyqless.worker.custody import Custody
+from pyqless.worker.ends import log_stopped
 from pyqless.worker.estates import Estates
 from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
@@ -201,7 +202,8 @@ class ForkingWorker:
         try:
             slot.child = child = Child(self._context, self._plan, name, delay, others)
         except OSError as error:  # there is no more room for processes, or for files
-            logger.error("child %s does not begin: %s", name, error)  # noqa: TRY400 - no fault of ours
+            text, fields = "child %s does not begin: %s", {"worker": name}
+            logger.error(text, name, error, extra=fields)  # noqa: TRY400 - no fault of ours
             slot.not_before = time.monotonic() + slot.backoff.next()
             return
         child.teller = self._teller_of(
@@ -209,17 +211,13 @@ class ForkingWorker:
         )
         if self.control.is_paused:
             child.order("pause")
-        logger.info("child %s begins as process %d", name, child.pid)
+        logger.info("child %s begins as process %d", name, child.pid, extra=child.fields)
 
     def _bury(self, slot: _Slot, child: Child) -> None:
         child.hear(self._custody)
         log = logger.error if child.broke else logger.info
-        log(
-            "child %s %s, with %s in hand",
-            child.name,
-            child.end,
-            ", ".join(child.attempts) or "no job",
-        )
+        text = "child %s %s, with %s in hand"
+        log(text, child.name, child.end, child.in_hand, extra=child.fields)
         if self.control.is_stopping and (child.attempts or child.exit_code == ExitCode.CUT_OFF):
             self.exit_code = ExitCode.CUT_OFF
         if child.has_worked or not child.broke or time.monotonic() - child.began > GROWN_UP:
@@ -227,6 +225,8 @@ class ForkingWorker:
         slot.not_before = time.monotonic() + slot.backoff.next() if child.broke else float("-inf")
         for attempt in child.attempts.values():
             self._custody.release(attempt)
+            if not attempt.holds and attempt.stopped is not None:
+                log_stopped(attempt.stopped, attempt, float(self.client.storage.clock()))
         child.bury()
         slot.child = None
         self._estates.add(child.name, child.dealing)

@@ -122,7 +122,7 @@ class Heartbeats:
             self._postpone(attempt, now + min(AGAIN, max(LEAST, left / 3)))
 
     def _lose(self, attempt: Attempt, reason: StopReason, error: QlessError) -> None:
-        text = "job %s is stopped (%s): %s"
+        text = "job %s is to end (%s): %s"
         logger.warning(text, attempt.jid, reason, error, extra=attempt.fields)
         self.remove(attempt)
         attempt.stop(reason)

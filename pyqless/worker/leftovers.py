@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pyqless.client import AsyncClient, Client, Job
-from pyqless.core import releasing
-from pyqless.core.effects import Factory
+from pyqless.core import lua, releasing
+from pyqless.core.effects import Factory, Transition
+from pyqless.core.transaction import Transaction
 from pyqless.core.workers import WorkerCounts
 from pyqless.errors import JobLost, JobNotFound, NotRunning
 from pyqless.worker.attempts import Attempt
@@ -64,23 +65,32 @@ def deal_with(client: Client, name: str, dealing: Dealing) -> int:
 
 
 def _carry_out(client: Client, job: Job, worker: str, fate: Fate) -> int:
+    attempt = _last_run(client, job, worker)
     try:
         answer = client.storage.run(fate.transition)
     except (JobLost, JobNotFound, NotRunning) as error:
-        logger.info("left alone: %s", error)
+        logger.info("left alone: %s", error, extra=attempt.fields)
         return 0
     if (verdict := fate.verdict) is not None:
         if isinstance(verdict, Again):
             verdict = as_taken(verdict, job.queue_name, remaining=answer)
-        now = float(client.storage.clock())
-        log_end(verdict, job, _last_run(job, worker, now), now)
+        log_end(verdict, job, attempt, client.storage.clock())
     return 1
 
 
-def _last_run(job: Job, worker: str, now: float) -> Attempt:
-    popped = (entry["when"] for entry in reversed(job.history) if entry["what"] == "popped")
-    began = next(popped, now)
-    return Attempt(job.jid, job.klass_name, job.queue_name, worker, job.expires_at, began=began)
+def _last_run(client: Client, job: Job, worker: str) -> Attempt:
+    attempt = Attempt.of(job, client.storage.clock())
+    attempt.worker = worker
+    popped = client.storage.run(partial(_popped_at, jid=job.jid))
+    if popped is not None:
+        attempt.began = popped
+    return attempt
+
+
+def _popped_at(tx: Transaction, jid: str) -> Transition[float | None]:
+    """When a job in hand was popped, Unix time in seconds; its history has whole ones only."""
+    (text,) = yield from tx.snapshot(("HGET", tx.keys.job(jid), "time"))
+    return lua.to_number(text)
 
 
 def resume(client: Client, name: str) -> int:
@@ -119,7 +129,7 @@ async def _release_async(client: AsyncClient, worker: str, jid: str) -> int:
     try:
         await client.storage.run(partial(releasing.release, jid=jid, worker=worker, why="resumed"))
     except (JobLost, JobNotFound, NotRunning) as error:
-        logger.info("left alone: %s", error)
+        logger.info("left alone: %s", error, extra={"jid": jid, "worker": worker})
         return 0
     return 1
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from pyqless.client import checks
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt
-from pyqless.worker.context import AwaitableJob, BlockingJob, JobContext
+from pyqless.worker.context import AwaitableJob, BlockingJob, being
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.lifelines import in_one_process
 from pyqless.worker.reporting import MESSAGE_LIMIT, group_of, message_of
@@ -141,8 +141,8 @@ class Runner:
         own: tuple[Middleware, ...] = getattr(code.owner, _MIDDLEWARE, ())
         return (*self.middleware, *own)
 
-    def _within(self, code: Code, job: JobContext) -> Any:
-        with ExitStack() as stack:
+    def _within(self, code: Code, job: BlockingJob) -> Any:
+        with being(job), ExitStack() as stack:
             for middleware in self._around(code):
                 manager = middleware(job)
                 if not isinstance(manager, AbstractContextManager):
@@ -153,8 +153,9 @@ class Runner:
                 return code.function(job)
         return None  # a middleware has dealt with the exception
 
-    async def _enclosed(self, code: Code, job: JobContext) -> Any:
+    async def _enclosed(self, code: Code, job: AwaitableJob) -> Any:
         async with AsyncExitStack() as stack:
+            stack.enter_context(being(job))
             for middleware in self._around(code):
                 manager = middleware(job)
                 if isinstance(manager, AbstractAsyncContextManager):
@@ -170,7 +171,7 @@ class Runner:
 
     def _returned(self, job: JobView[Any], attempt: Attempt, value: Any) -> Verdict:
         if not attempt.holds:
-            return self._refused(attempt)
+            return _refused(attempt)
         if job.state != "running":
             return Left()
         if self.compat:
@@ -182,7 +183,7 @@ class Runner:
     def judge(self, job: JobView[Any], attempt: Attempt, error: BaseException) -> Verdict:
         """Tell what an exception means for the run."""
         if not attempt.holds:
-            return self._refused(attempt)
+            return _refused(attempt)
         if job.state != "running":
             text = "job %s raised after its end"
             logger.error(text, attempt.jid, exc_info=error, extra=attempt.fields)
@@ -214,8 +215,6 @@ class Runner:
             return f"{attempt.queue}-{error.kind}"
         return group_of(error, attempt.klass, attempt.queue, compat=self.compat)
 
-    @staticmethod
-    def _refused(attempt: Attempt) -> Verdict:
-        text = "job %s has ended after it was %s: refused"
-        logger.warning(text, attempt.jid, attempt.stopped, extra=attempt.fields)
-        return Stopped(attempt.stopped or StopReason.LOST)
+
+def _refused(attempt: Attempt) -> Verdict:
+    return Stopped(attempt.stopped or StopReason.LOST)

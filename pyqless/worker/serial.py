@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
@@ -21,8 +20,6 @@ from pyqless.worker.verdicts import Verdict
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["SerialWorker"]
-
-logger = logging.getLogger("pyqless.worker")
 
 #: seconds that a job has at least to end when it was interrupted: where others want the processor, that is not done at once
 LAST_STEPS: Final = 5.0
@@ -100,6 +97,7 @@ class SerialWorker(BlockingWorker):
         if not self._is_in_code:
             return
         if self.control.is_over:
+            self._interrupted_at = time.monotonic()
             raise JobStopped(StopReason.STOPPING)
         if self.control.drops > self._drops:
             self._drops = self.control.drops
@@ -107,21 +105,16 @@ class SerialWorker(BlockingWorker):
 
     def _tick(self) -> None:
         super()._tick()
-        if not (self._takes_signals and self._is_in_code and self.control.is_stopping):
-            return
-        # a signal that came just before a long call waits for its end, unless another one interrupts that
-        signal.pthread_kill(threading.main_thread().ident or 0, NUDGE)
-        if self.control.is_over:
+        if self._takes_signals and self._is_in_code and self.control.is_stopping:
             self._insist()
 
     def _insist(self) -> None:
-        """Interrupt the job, whose time is over; one that does not end even so ends with its process."""
-        now = time.monotonic()
+        """Let the job be interrupted once its time is over; one that does not end even so ends with its process."""
         if self._interrupted_at is None:
-            self._interrupted_at = now
-            os.kill(os.getpid(), signal.SIGTERM)
-        elif now - self._interrupted_at > max(self.settings.grace, LAST_STEPS):
-            logger.error("job is left to its lock: %s", ", ".join(self._attempts))
+            # a signal that came just before a long call waits for its end, unless another one interrupts that
+            signal.pthread_kill(threading.main_thread().ident or 0, NUDGE)
+        elif time.monotonic() - self._interrupted_at > max(self.settings.grace, LAST_STEPS):
+            self._leave()
             os._exit(ExitCode.CUT_OFF)
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ class Commanded(Protocol):
     control: Control
 
     def interrupt(self) -> None:
-        """Called in the main thread, after each order: raise here what ends the job that runs in it, if it is to end."""
+        """Called in the main thread, after each order and ``NUDGE``: raise here what ends its job, if that is to end."""
 
 
 def _show_stacks_and_pause(control: Control) -> None:
@@ -75,7 +75,7 @@ def taking(worker: Commanded) -> Iterator[None]:
 
     numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]
     before = {number: signal.signal(number, handle) for number in numbers}
-    before[NUDGE] = signal.signal(NUDGE, lambda *_: None)
+    before[NUDGE] = signal.signal(NUDGE, lambda *_: worker.interrupt())
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 from pyqless.client import Client, Job
 from pyqless.core import releasing
 from pyqless.errors import QlessError
+from pyqless.worker.attempts import Attempt
 from pyqless.worker.base import BlockingWorker
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Settings, at_once
 from pyqless.worker.stopping import StopReason
@@ -67,7 +68,7 @@ class ThreadWorker(BlockingWorker):
                     self._work_to_do.put(None)
             while any(thread.is_alive() for thread in self._threads):
                 if self.control.is_over:
-                    logger.error("jobs are left to their locks: %s", ", ".join(self._attempts))
+                    self._leave()
                     return ExitCode.CUT_OFF
                 self._join()
         return self.exit_code
@@ -135,6 +136,7 @@ class ThreadWorker(BlockingWorker):
             except KeyboardInterrupt:
                 self.control.stop()
             except Exception:  # a fault of ours; the thread must not be lost for it
-                logger.exception("job %s is left to its lock", job.jid, extra={"jid": job.jid})
+                fields = Attempt.of(job, self.client.storage.clock()).fields
+                logger.exception("job %s is left to its lock", job.jid, extra=fields)
             finally:
                 self._free.release()

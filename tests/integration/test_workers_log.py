@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lo
 
 _RUNNER = """
 import logging, os, time
-from pyqless.worker import Finder, Retry, Runner, uses
+from pyqless.worker import Finder, Retry, Runner, current_job, uses
 from pyqless.worker.middleware import retry_on, time_limit
 
 finder = Finder()
@@ -28,8 +28,11 @@ finder = Finder()
 @finder.register("away")
 @uses(retry_on(ConnectionError, backoff=lambda tries: 0.0))
 def away(job):
-    job.logger.warning("trying", extra={"step": 1})
+    note()
     raise ConnectionError("away")
+
+def note():
+    current_job().logger.warning("trying", extra={"step": 1})
 
 @finder.register("again")
 async def again(job):
@@ -50,6 +53,12 @@ def itself(job):
 @finder.register("die")
 def die(job):
     os._exit(3)
+
+@finder.register("listen")
+def listen(job):
+    while True:
+        time.sleep(0.01)
+        job.checkpoint()
 
 @finder.register("hang")
 def hang(job):
@@ -133,7 +142,43 @@ def test_a_job_whose_process_died_is_told_and_who_waits_for_its_end_hears_of_it(
         assert (told["jid"], told["klass"], told["group"]) == ("J", "die", "die:ChildDied")
         assert "the process that ran it ended with status 3" in told["message"]
         assert ended.get(5) is not None
+        lines = map(json.loads, worker.log().splitlines())
+        (died,) = [line for line in lines if line["level"] == "ERROR"]
+        assert "ended with status 3, with J (die) in hand" in died["message"]
+        assert [died[name] for name in ("jid", "klass", "queue")] == ["J", "die", "q"]
+        assert died["worker"] == told["worker"]
     ended.close()
+
+
+@pytest.mark.parametrize("kind", ["serial", "threads", "asyncio", "forking"])
+def test_a_lock_that_is_gone_is_told_once_and_so_is_the_end_that_is_refused(
+    client: Client, one_redis_url: str, tmp_path: Path, kind: str
+) -> None:
+    named = arguments(tmp_path, kind)
+    with Worker(one_redis_url, *named, "--log-format", "json") as worker:
+        queue = client.queues["q"]
+        queue.put("listen", jid="lost")
+        until(queue.running, worker.log())
+        queue.pause()
+        client.jobs["lost"].timeout()
+        until(lambda: '"reason": "lost"' in worker.log(), worker.log())
+        client.jobs["lost"].cancel()
+        queue.unpause()
+        queue.put("listen", jid="canceled")
+        until(queue.running, worker.log())
+        client.jobs["canceled"].cancel()
+        until(lambda: '"reason": "canceled"' in worker.log(), worker.log())
+        lines = [json.loads(line) for line in worker.log().splitlines()]
+        of_jobs = [
+            line for line in lines if line["level"] == "WARNING" and "child" not in line["message"]
+        ]
+        assert [(line["jid"], line.get("reason")) for line in of_jobs] == [
+            ("lost", None),
+            ("lost", "lost"),
+            ("canceled", None),
+            ("canceled", "canceled"),
+        ]
+        assert all(line["klass"] == "listen" and line["queue"] == "q" for line in of_jobs)
 
 
 def test_a_job_that_is_cut_off_is_told_by_whoever_has_done_it(

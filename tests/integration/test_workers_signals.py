@@ -78,6 +78,8 @@ def test_a_job_that_does_not_is_cut_off_and_goes_back(
         assert worker.end() == 4, worker.log()
         job = client.jobs["J"]
         assert (job.state, job.remaining) == ("waiting", 0), worker.log()
+        assert worker.log().count("told to stop") == (2 if again else 1), "by others"
+        assert worker.log().count("job J (tests.worker_jobs.sleep) stopped after") == 1
 
 
 def test_a_coroutine_is_cancelled_and_goes_back(url: str, client: Client) -> None:
@@ -87,6 +89,7 @@ def test_a_coroutine_is_cancelled_and_goes_back(url: str, client: Client) -> Non
         worker.signal(signal.SIGTERM)
         assert worker.end() == 4, worker.log()
         assert [mark.what for mark in worker.marks()] == ["began", "left"]
+        assert "lost" not in worker.log()
     assert state(client, "J") == "waiting"
 
 
@@ -98,6 +101,8 @@ def test_a_thread_that_does_not_is_left_to_its_lock(url: str, client: Client, ki
         worker.began("J")
         worker.signal(signal.SIGTERM)
         assert worker.end() == 4, worker.log()
+        (told,) = [line for line in worker.log().splitlines() if "job J" in line]
+        assert "job J (tests.worker_jobs.sleep) is left to its lock after" in told
     assert state(client, "J") == "running"
 
 

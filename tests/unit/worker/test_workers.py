@@ -23,6 +23,7 @@ from pyqless.worker import (
     ExitCode,
     Finder,
     ForkingWorker,
+    JobStopped,
     Limits,
     Runner,
     SerialWorker,
@@ -32,6 +33,8 @@ from pyqless.worker import (
     records,
     taking,
 )
+from pyqless.worker.control import Phase
+from pyqless.worker.signals import NUDGE
 from tests.unit.worker.conftest import Clock
 from tests.workers import until
 
@@ -286,14 +289,54 @@ def test_a_job_that_was_interrupted_has_the_time_to_end(
     told: list[object] = []
     clock = iter([0.0, 0.25, seconds, seconds + 0.25])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    monkeypatch.setattr(os, "kill", lambda pid, number: told.append((pid, number)))
+    monkeypatch.setattr(signal, "pthread_kill", lambda _, number: told.append(number))
     monkeypatch.setattr(os, "_exit", told.append)
     worker = SerialWorker(client, settings(finder, grace=grace))
-    for _ in range(3):
+    worker._is_in_code = True
+    worker._insist()
+    assert told == [NUDGE]
+    worker.control.phase = Phase.ENDING
+    with pytest.raises(JobStopped):
+        worker.interrupt()
+    for _ in range(2):
         worker._insist()
-    assert told == [(os.getpid(), signal.SIGTERM)]
+    assert told == [NUDGE], "the job is not interrupted while it ends"
     worker._insist()
     assert told[1:] == [ExitCode.CUT_OFF]
+
+
+@pytest.mark.parametrize("how", ["told twice at once", "cancelled from outside"])
+def test_jobs_that_were_not_told_yet_go_back_all_the_same(
+    client: Client,
+    queue: Queue,
+    url: str,
+    finder: Finder,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+) -> None:
+    """As of two signals in a row, before the worker has looked for orders."""
+
+    async def main() -> None:
+        theirs = AsyncClient(url, worker_name="ann", clock=client.storage.clock)
+        worker = AsyncWorker(theirs, settings(finder))
+        task = asyncio.create_task(worker.run())
+
+        @finder.register("run")
+        async def run(_job: Any) -> None:
+            if how == "cancelled from outside":
+                task.cancel()
+            else:
+                worker.control.stop()
+                worker.control.stop()
+            await asyncio.sleep(600)
+
+        (code,) = await asyncio.gather(task, return_exceptions=True)
+        assert code is ExitCode.CUT_OFF or isinstance(code, asyncio.CancelledError)
+
+    queue.put("run", {}, jid="J", retries=0)
+    asyncio.run(main())
+    assert client.jobs["J"].state == "waiting"
+    assert "job J (run) stopped after 0.000 s: stopping" in caplog.text
 
 
 def test_code_that_cannot_be_loaded_anew_stays_as_it_was(
