@@ -58,8 +58,7 @@ def janitor(
     with (looking if dry_run else changing)(url, namespace) as client:
         worker = Janitor(client, dry=dry_run, deep=deep)
         if every is not None:
-            _require_access(client)
-            _repeat(worker, every)
+            _repeat(client, worker, every)
             return
         report = worker.run()
     if as_json:
@@ -83,9 +82,10 @@ def _require_access(client: Client) -> None:
             raise
 
 
-def _repeat(worker: Janitor, interval: float) -> None:
+def _repeat(client: Client, worker: Janitor, interval: float) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     with suppress(KeyboardInterrupt):
+        _require_access(client)
         worker.loop(interval, lambda seconds: not Event().wait(seconds))
 
 

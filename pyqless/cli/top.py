@@ -86,16 +86,14 @@ def _print(scene: _Scene) -> None:
 
 
 def _follow(client: Client, interval: float) -> None:
-    _Scene.of(client)  # a store that is away from the beginning is told of, and not waited for
-    with (
-        suppress(KeyboardInterrupt),
-        _keys() as pressed,
-        Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
-    ):
-        while True:
-            live.update(_drawn(client), refresh=True)
-            if pressed(interval) in (b"q", b"Q", b""):
-                return
+    with suppress(KeyboardInterrupt):
+        _Scene.of(client)  # a store that is away from the beginning is told of, and not waited for
+        console = Console(highlight=False)
+        with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(_drawn(client), refresh=True)
+                if pressed(interval) in (b"q", b"Q", b""):
+                    return
 
 
 def _drawn(client: Client) -> RenderableType:
