@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import shlex
 import sys
 import uuid
@@ -18,6 +19,16 @@ from pyqless.client import Client
 
 #: the status, and what was printed on stdout and stderr
 Cli = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def root() -> Iterator[logging.Logger]:
+    """Give the root of all loggers, and leave it as it was: commands set up the log of their process."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield root
+    root.setLevel(level)
+    root.handlers[:] = handlers
 
 
 @pytest.fixture

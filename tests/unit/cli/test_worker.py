@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -272,16 +272,6 @@ def test_times_are_spans(start: Start) -> None:
     assert (worker.settings.grace, worker.settings.interval) == (120, 60)
     usual = start(*arguments, INTERVAL="").settings
     assert (usual.grace, usual.interval) == (10, 5)
-
-
-@pytest.fixture
-def root() -> Iterator[logging.Logger]:
-    """Give the root of all loggers, and leave it as it was."""
-    root = logging.getLogger()
-    level, handlers = root.level, root.handlers[:]
-    yield root
-    root.setLevel(level)
-    root.handlers[:] = handlers
 
 
 def test_the_log_is_json_where_that_is_wanted(
