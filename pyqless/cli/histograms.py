@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -12,8 +13,8 @@ from pyqless.core.statistics import BINS
 
 __all__ = ["bars"]
 
-#: characters of the longest bar
-_WIDTH: Final = 50
+#: characters of the longest bar, and of what stands beside it: a name, and a number of any likely size
+_WIDEST, _NARROWEST, _BESIDE = 50, 10, 30
 
 
 class _Band(NamedTuple):
@@ -52,9 +53,14 @@ def bars(histogram: Sequence[float]) -> Iterator[str]:
     filled = [place for place, count in enumerate(counts) if count > 0]
     if not filled:
         return
-    longest = max(counts)
+    longest, width = max(counts), _width()
     for place in range(filled[0], filled[-1] + 1):
         count = max(0.0, counts[place])
         # what is there at all shows
-        length = max(round(_WIDTH * count / longest), 1 if count else 0)
+        length = max(round(width * count / longest), 1 if count else 0)
         yield f"  {_BANDS[place].name:>14} |{'#' * length} {number(count)}"
+
+
+def _width() -> int:
+    """Characters of the longest bar, as this terminal has room for them."""
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns - _BESIDE))

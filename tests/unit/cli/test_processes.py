@@ -154,6 +154,14 @@ def test_top_fills_the_screen_until_it_is_ended(environment: dict[str, str], end
         assert process.wait(timeout=30) == 0
 
 
+def test_top_does_not_wait_for_a_store_that_was_never_there(environment: dict[str, str]) -> None:
+    with on_terminal(environment, "top", "--url", "redis://127.0.0.1:1") as (process, terminal):
+        shown = read_until(terminal, "nothing more to come")
+        assert process.wait(timeout=30) == 1
+    assert shown.startswith("pyqless: the store cannot be reached: ")
+    assert "\x1b[?1049h" not in shown
+
+
 def test_colours_are_for_terminals(environment: dict[str, str]) -> None:
     run(environment, "put", "q", "a.B")
     run(environment, "pop", "q")

@@ -96,16 +96,20 @@ def test_no_day(cli: Cli) -> None:
     assert "--day" in err
 
 
-def test_bars_stand_from_the_first_to_the_last_that_is_there() -> None:
+@pytest.mark.parametrize(("columns", "width"), [(200, 50), (60, 30), (20, 10)])
+def test_bars_stand_from_the_first_to_the_last_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, columns: int, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     histogram = [0.0] * len(BINS)
     assert list(bars(histogram)) == []
     histogram[BINS.index("s0")] = 100
     histogram[BINS.index("s3")] = histogram[BINS.index("s4")] = 25
     histogram[BINS.index("s9")] = 1
     assert list(bars(histogram)) == [
-        f"       below 1 s |{'#' * 50} 100",
+        f"       below 1 s |{'#' * width} 100",
         "        1 to 2 s | 0",
-        f"        2 to 5 s |{'#' * 25} 50",
+        f"        2 to 5 s |{'#' * (width // 2)} 50",
         "       5 to 10 s |# 1",
     ]
 
