@@ -97,20 +97,22 @@ def _follow(client: Client, interval: float) -> None:
 
 
 def _drawn(client: Client) -> RenderableType:
+    now = day_time(client.storage.clock())
+    head = Text(f"{client.storage.url}  {now}  (q ends)", style="reverse")
     try:
-        scene = _Scene.of(client)
+        return Group(head, *_parts(_Scene.of(client)))
     except StorageError as error:
         if is_final(error):
             raise
         # it may be back at the next look
-        return Text(clean(error), style="bold red")
-    head = Text(f"{client.storage.url}  {day_time(scene.now)}  (q ends)", style="reverse")
-    parts: list[RenderableType] = [head]
+        return Group(head, "", Text(f"{clean(error)}; trying again", style="bold red"))
+
+
+def _parts(scene: _Scene) -> Iterator[RenderableType]:
     for columns, rows in scene.tables():
         if rows:
-            cells = [[clean(cell) for cell in cells] for cells in rows]
-            parts += ["", table(columns, cells)]
-    return Group(*parts)
+            yield ""
+            yield table(columns, [[clean(cell) for cell in cells] for cells in rows])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from pyqless.cli import top
 from pyqless.client import Client, Event, checks
@@ -271,7 +273,12 @@ def test_a_store_that_is_away_is_looked_at_again_unless_it_refuses(
 
     monkeypatch.setattr(top._Scene, "of", gone)
     if is_shown:
-        assert str(top._drawn(client)) == "away"
+        console = Console(file=io.StringIO(), width=200)
+        with console.capture() as shown:
+            console.print(top._drawn(client))
+        head, _, told = shown.get().splitlines()
+        assert head.startswith(client.storage.url)
+        assert told == "away; trying again"
     else:
         with pytest.raises(StoreRefused):
             top._drawn(client)
@@ -292,8 +299,7 @@ def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
     assert cli("janitor --dry-run --deep") == (0, "nothing to remove\n", "")
 
 
-NO_DIRECTORY = StoreUnavailable("there is no directory")
-NO_DIRECTORY.__cause__ = FileNotFoundError()
+NO_DIRECTORY = StoreUnavailable("no directory", argument="path", value="/nowhere/at/all/x.db")
 
 
 @pytest.mark.parametrize(
