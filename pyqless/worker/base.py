@@ -20,6 +20,7 @@ from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
 from pyqless.worker.settling import Settled, settle
+from pyqless.worker.steady import Steady
 from pyqless.worker.stopping import JobStopped, StopReason
 from pyqless.worker.titles import set_title
 from pyqless.worker.verdicts import Stopped, Verdict
@@ -75,6 +76,7 @@ class BlockingWorker:
             lambda: self.control.is_paused,
         )
         self._drops = self._reloads = 0
+        self._steady = Steady("what this worker tells of itself")
 
     # -- the frame of a run -------------------------------------------------------------------
 
@@ -96,7 +98,8 @@ class BlockingWorker:
 
     def _idle(self) -> bool:
         """Do what is due between jobs, and tell whether there are jobs to be taken."""
-        self._tell()
+        with self._steady:
+            self._tell()
         if self.control.reloads > self._reloads:
             self._reloads = self.control.reloads
             self.settings = self.settings.renewed()

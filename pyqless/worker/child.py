@@ -26,6 +26,7 @@ from pyqless.worker.control import Control
 from pyqless.worker.lifelines import die_with, lead_group
 from pyqless.worker.serial import SerialWorker
 from pyqless.worker.settings import ExitCode, Settings
+from pyqless.worker.steady import Steady
 
 __all__ = ["ORDERS", "Began", "Changed", "Ended", "Plan", "live"]
 
@@ -176,15 +177,18 @@ def _obey(worker: SerialWorker, connection: Connection) -> None:
         signal.signal(number, lambda *_: worker.control.finish())
 
     def take() -> None:
-        ORDERS[connection.recv()](worker.control)
+        try:
+            order = ORDERS[connection.recv()]
+        except (EOFError, OSError):
+            os._exit(ExitCode.BROKEN)  # the parent is gone, and with it the locks
+        order(worker.control)
         worker.pass_on_orders()
 
     def listen() -> None:
-        try:
-            while True:
+        steady = Steady("the hearing of orders")
+        while True:
+            with steady:
                 take()
-        except (EOFError, OSError):
-            os._exit(ExitCode.BROKEN)  # the parent is gone, and with it the locks
 
     while connection.poll():  # what was ordered before there was anybody to hear it
         take()

@@ -17,7 +17,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final
 
-from pyqless.client import AsyncJob
+from pyqless.client import AsyncJob, checks
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt, Progress
 
@@ -129,11 +129,25 @@ class JobContext:
 
         Args:
             retries: try it again when it is stopped, rather than let it fail.
+
+        Raises:
+            InvalidArgument: ``seconds`` is no finite number above 0, or ``retries`` no truth value.
         """
+        checks.positive("seconds", seconds)
+        checks.flag("retries", retries)
         self.attempt.limit_time(seconds, retries=retries)
 
     def progress(self, done: float, total: float | None = None, note: str = "") -> None:
-        """Tell how far the job has come, in units of its own; shown beside the worker while the job runs."""
+        """
+        Tell how far the job has come, in units of its own; shown beside the worker while the job runs.
+
+        Args:
+            done: a finite number, as ``total``.
+            note: what is being done; cut after 1,000 characters.
+
+        Raises:
+            InvalidArgument: one of them is of another type.
+        """
         self.attempt.report(Progress(done, total, note))
 
     def _beats_at_checkpoint(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from pyqless.client import Client
 from pyqless.client.events import event_of
-from pyqless.errors import QlessError, StorageError
+from pyqless.errors import StorageError
 from pyqless.storage import Subscription
 from pyqless.storage.channels import literal
 from pyqless.worker.attempts import Attempt
@@ -45,7 +45,7 @@ class Custody:
         Keep a lock from now on.
 
         Args:
-            suspended: whether the process that runs the job is stopped, so that the lock is to run out.
+            suspended: whether the process that runs the job is stopped, or killed, so that the lock is to run out.
         """
         last = self._book.get(attempt.jid)
         if last is not None and last.worker != attempt.worker:
@@ -70,7 +70,7 @@ class Custody:
             catch_up: hears what the children have said: a lock that is gone because its job has just ended is no loss.
         """
         self._listen()
-        fault: QlessError | None = None
+        fault: StorageError | None = None
         for attempt in self._book.due(self._now()):
             # another's renewal may have caught up with the end of this one
             if not self._keeps(attempt) or self._suspended[attempt]():
@@ -83,7 +83,7 @@ class Custody:
     def _renew(self, attempt: Attempt, catch_up: Callable[[], None]) -> StorageError | None:
         try:
             expires = self._client.storage.run(self._book.request(attempt))
-        except QlessError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the lock is to be renewed
             catch_up()
             if self._keeps(attempt):
                 self._book.failed(attempt, error, self._now())

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import wait
 from typing import ClassVar, Final, Literal
 
@@ -29,6 +30,7 @@ from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Limits, Settings, at_once
+from pyqless.worker.steady import Steady
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.titles import set_title
 from pyqless.worker.waiting import SLICE, Backoff
@@ -116,6 +118,7 @@ class ForkingWorker:
         self._estates = Estates(self.client)
         self._teller = self._teller_of(name, self.kind, list, os.getpid())
         self._courier = Courier(self.control, self._reload)
+        self._steady = Steady("the parent of children")
 
     def interrupt(self) -> None:
         """See ``signals.Commanded``; the loop looks for orders a few times a second."""
@@ -151,17 +154,19 @@ class ForkingWorker:
         return self.exit_code
 
     def _turn(self) -> None:
-        self._courier.deliver(self.children)
-        for slot in self._slots:
-            self._fill(slot)
-        self._wait()
-        self._hear()
-        self._custody.keep(self._hear)
-        for slot in self._slots:
-            if slot.child is not None and slot.child.is_gone:
-                self._bury(slot, slot.child)
-        self._estates.settle()
-        self._tell()
+        steps = (
+            partial(self._courier.deliver, self.children),
+            self._fill_all,
+            self._wait,
+            self._hear,
+            partial(self._custody.keep, self._hear),
+            self._bury_all,
+            self._estates.settle,
+            self._tell,
+        )
+        for step in steps:
+            with self._steady:  # the children's locks are to be kept whatever else breaks
+                step()
 
     def _greet(self) -> None:
         """Ask the store for some of what children will need: one that refuses it now would refuse it to all of them."""
@@ -189,6 +194,15 @@ class ForkingWorker:
             time.sleep(seconds)
 
     # -- children -----------------------------------------------------------------------------
+
+    def _fill_all(self) -> None:
+        for slot in self._slots:
+            self._fill(slot)
+
+    def _bury_all(self) -> None:
+        for slot in self._slots:
+            if slot.child is not None and slot.child.is_gone:
+                self._bury(slot, slot.child)
 
     def _fill(self, slot: _Slot) -> None:
         if slot.child is not None or not self.control.is_running:
@@ -225,11 +239,11 @@ class ForkingWorker:
         slot.not_before = time.monotonic() + slot.backoff.next() if child.broke else float("-inf")
         for attempt in child.attempts.values():
             self._custody.release(attempt)
-            if not attempt.holds and attempt.stopped is not None:
-                log_stopped(attempt.stopped, attempt, float(self.client.storage.clock()))
+            if child.killed_for in (StopReason.LOST, StopReason.CANCELED):
+                log_stopped(child.killed_for, attempt, self.client.storage.clock())
         child.bury()
         slot.child = None
-        self._estates.add(child.name, child.dealing)
+        self._estates.add(child.name, child.dealing, list(child.attempts.values()))
 
     def _hear(self) -> None:
         for child in self.children:

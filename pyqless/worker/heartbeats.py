@@ -106,22 +106,23 @@ class Heartbeats:
         attempt.expires = expires
         self._postpone(attempt, _next(expires, now))
 
-    def failed(self, attempt: Attempt, error: QlessError, now: float) -> None:
+    def failed(self, attempt: Attempt, error: Exception, now: float) -> None:
         """A lock was not renewed: it is lost, or has expired, or there is time to try again."""
+        fault = None if isinstance(error, QlessError) else error
         is_gone = isinstance(error, JobNotFound | JobLost | NotRunning)
-        if is_gone and attempt.settling:
-            self.remove(attempt)
+        if attempt.settling and (is_gone or now >= attempt.expires):
+            self.remove(attempt)  # whoever tells its end hears of it
         elif isinstance(error, JobNotFound):
             self._lose(attempt, StopReason.CANCELED, error)
         elif is_gone or now >= attempt.expires:
             self._lose(attempt, StopReason.LOST, error)
         else:
             text = "job %s: its lock was not renewed: %s"
-            logger.warning(text, attempt.jid, error, extra=attempt.fields)
+            logger.warning(text, attempt.jid, error, exc_info=fault, extra=attempt.fields)
             left = attempt.expires - now
             self._postpone(attempt, now + min(AGAIN, max(LEAST, left / 3)))
 
-    def _lose(self, attempt: Attempt, reason: StopReason, error: QlessError) -> None:
+    def _lose(self, attempt: Attempt, reason: StopReason, error: Exception) -> None:
         text = "job %s is to end (%s): %s"
         logger.warning(text, attempt.jid, reason, error, extra=attempt.fields)
         self.remove(attempt)

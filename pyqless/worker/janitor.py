@@ -21,6 +21,7 @@ from pyqless.core.cleaning import PAGE
 from pyqless.core.effects import Transition
 from pyqless.errors import QlessError
 from pyqless.worker.forgotten import Forgotten
+from pyqless.worker.steady import Steady
 
 __all__ = ["Janitor", "Report"]
 
@@ -111,16 +112,21 @@ class Janitor:
             interval: seconds from one to the next.
             pause: waits so long, and tells whether to go on; such as the negation of ``Event().wait``.
         """
+        steady = Steady("the cleaning")
         while True:
-            try:
-                report = self.run()
-            except QlessError as error:
-                logger.warning("no cleaning this time: %s", error)
-            else:
-                if report:
-                    logger.info("cleaned: %s", report)
+            with steady:
+                self._pass()
             if not pause(interval):
                 return
+
+    def _pass(self) -> None:
+        try:
+            report = self.run()
+        except QlessError as error:
+            logger.warning("no cleaning this time: %s", error)
+        else:
+            if report:
+                logger.info("cleaned: %s", report)
 
     # -- one matter each ----------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from pyqless.client import Client, Events
-from pyqless.errors import QlessError, StorageError
+from pyqless.errors import StorageError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.heartbeats import Heartbeats
+from pyqless.worker.steady import Steady
 
 __all__ = ["LOST_EVENTS", "Keeper", "ThreadKeeper"]
 
@@ -62,6 +63,7 @@ class ThreadKeeper:
         self._thread: threading.Thread | None = None
         self._events: Events | None = None
         self._subscribe_at = 0.0 if listen else float("inf")
+        self._steady = Steady("the heart of this worker")
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -98,19 +100,25 @@ class ThreadKeeper:
 
     def _run(self) -> None:
         while not self._closed:
-            with self._change:
-                while not self._book and not self._closed:
-                    self._change.wait()
-                due = self._book.due(self._now())
-            for attempt in due:
-                self._beat(attempt)
-            self._on_tick()
-            self._listen(min(TICK, self._book.wait(self._now())))
+            with self._steady:
+                for attempt in self._due():
+                    self._beat(attempt)
+            with self._steady:
+                self._on_tick()
+            with self._steady:
+                self._listen(min(TICK, self._book.wait(self._now())))
+
+    def _due(self) -> list[Attempt]:
+        """Wait until there is something in hand, and give what is to be renewed."""
+        with self._change:
+            while not self._book and not self._closed:
+                self._change.wait()
+            return self._book.due(self._now())
 
     def _beat(self, attempt: Attempt) -> None:
         try:
             expires = self._client.storage.run(self._book.request(attempt))
-        except QlessError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the lock is to be renewed
             self._book.failed(attempt, error, self._now())
         else:
             self._book.beaten(attempt, expires, self._now())

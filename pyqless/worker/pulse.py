@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pyqless.client import AsyncClient
-from pyqless.errors import QlessError, StorageError
+from pyqless.errors import StorageError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.heartbeats import Heartbeats
 from pyqless.worker.keeper import LOST_EVENTS, RESUBSCRIBE, TICK
+from pyqless.worker.steady import Steady
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["Pulse", "end"]
@@ -37,6 +38,7 @@ class Pulse:
         self._on_tick = on_tick
         self._listens = listen
         self._book = Heartbeats()
+        self._steady = Steady("the heart of this worker")
 
     def watch(self, attempt: Attempt) -> None:
         """See ``Keeper.watch``."""
@@ -51,8 +53,10 @@ class Pulse:
         listener = asyncio.create_task(self._listen()) if self._listens else None
         try:
             while True:
-                await asyncio.gather(*map(self._beat, self._book.due(self._now())))
-                await self._on_tick()
+                async with self._steady:
+                    await asyncio.gather(*map(self._beat, self._book.due(self._now())))
+                async with self._steady:
+                    await self._on_tick()
                 await asyncio.sleep(min(TICK, self._book.wait(self._now())))
         finally:
             if listener is not None:
@@ -64,22 +68,27 @@ class Pulse:
     async def _beat(self, attempt: Attempt) -> None:
         try:
             expires = await self._client.storage.run(self._book.request(attempt))
-        except QlessError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the lock is to be renewed
             self._book.failed(attempt, error, self._now())
         else:
             self._book.beaten(attempt, expires, self._now())
 
     async def _listen(self) -> None:
+        steady = Steady("the listening of this worker")
         while True:
-            try:
-                async with self._client.events("worker") as events:
-                    self._book.hasten_all()
-                    async for event in events:
-                        if event.name in LOST_EVENTS and event.jid is not None:
-                            self._book.hasten(event.jid)
-            except StorageError as error:
-                logger.info("no messages for now: %s", error)
+            async with steady:
+                await self._hear()
             await asyncio.sleep(RESUBSCRIBE)
+
+    async def _hear(self) -> None:
+        try:
+            async with self._client.events("worker") as events:
+                self._book.hasten_all()
+                async for event in events:
+                    if event.name in LOST_EVENTS and event.jid is not None:
+                        self._book.hasten(event.jid)
+        except StorageError as error:
+            logger.info("no messages for now: %s", error)
 
 
 async def end(task: asyncio.Task[Any]) -> None:
