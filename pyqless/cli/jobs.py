@@ -16,6 +16,7 @@ from pyqless.cli.printing import clean, day_time, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
 from pyqless.cli.store import Url, looking
 from pyqless.client import Explanation, Job
+from pyqless.core.wording import day_time as in_utc
 from pyqless.worker.reporting import summary_of
 
 __all__ = ["failed", "job", "jobs"]
@@ -91,11 +92,11 @@ def _lines(found: Job, explanation: Explanation) -> Iterator[str]:
 
 
 def _on_the_clock(explanation: Explanation, found: Job) -> str:
-    """Why it is not running; the rules know no clock of this place, and write moments as numbers."""
+    """Why it is not running; the rules know no clock of this place, and write moments in UTC."""
     text = explanation.text
     for moment in (explanation.until, found.expires_at):
         if moment:
-            text = text.replace(f" {moment:.3f}", f" {day_time(moment)}")
+            text = text.replace(in_utc(moment), day_time(moment))
     return text
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
+from pyqless.core.circles import find_circle
 from pyqless.core.effects import Transition
 from pyqless.core.fields import Fields
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
+from pyqless.core.wording import counted, day_time, distance
 from pyqless.errors import JobNotFound
 
 __all__ = ["Explanation", "Reason", "explain", "summary_of"]
@@ -43,6 +45,8 @@ class Explanation(NamedTuple):
     depends: tuple[str, ...] = ()
     #: how many jobs of its queue go before it, if it waits
     ahead: int | None = None
+    #: jids that wait for each other in a circle, and so for ever, each for the next: it is one of them, or waits for one
+    circle: tuple[str, ...] = ()
 
 
 def explain(tx: Transaction, jid: str) -> Transition[Explanation]:
@@ -71,21 +75,38 @@ def explain(tx: Transaction, jid: str) -> Transition[Explanation]:
     if score is not None:
         (at_least,) = yield from tx.snapshot(("ZCOUNT", keys.work(queue), score, "+inf"))
         ahead = max(0, at_least - 1)
-    settled = _by_state(job, dependencies, tx.now)
+    if job.text("state") == "depends":
+        return _depends(dependencies, (yield from find_circle(tx, jid, dependencies)))
+    settled = _by_state(job, tx.now)
     if settled is not None:
         return settled
     if paused:
         return Explanation("paused", f"queue {queue!r} is paused", ahead=ahead)
     if due is not None and due > tx.now:
-        return Explanation("scheduled", f"it is scheduled for {due:.3f}", until=due)
+        return Explanation("scheduled", f"it is scheduled for {_told(due, tx.now)}", until=due)
     limit = Settings([limit_name], texts).number(limit_name, 0.0)
     if 0 < limit <= running:
-        text = f"queue {queue!r} runs {running} jobs, and may not run more than {limit:g}"
+        runs = counted(running, "job", "jobs")
+        text = f"queue {queue!r} runs {runs}, and may not run more than {limit:g}"
         return Explanation("limit", text, ahead=ahead)
-    return Explanation("waiting", f"it waits for a worker; {ahead} jobs go before it", ahead=ahead)
+    turn = counted(ahead, "job goes", "jobs go") if ahead else "no job goes"
+    return Explanation("waiting", f"it waits for a worker; {turn} before it", ahead=ahead)
 
 
-def _by_state(job: Fields, dependencies: set[str], now: float) -> Explanation | None:
+def _told(moment: float, now: float) -> str:
+    return f"{day_time(moment)}, {distance(moment, now)}"
+
+
+def _depends(dependencies: set[str], circle: tuple[str, ...]) -> Explanation:
+    waits = tuple(sorted(dependencies))
+    text = f"it waits for {', '.join(waits)}"
+    if circle:
+        each = f"{', '.join(circle)} wait for each other in a circle"
+        text = f"{text}, for ever: {each if circle[1:] else f'{circle[0]} waits for itself'}"
+    return Explanation("depends", text, depends=waits, circle=circle)
+
+
+def _by_state(job: Fields, now: float) -> Explanation | None:
     match job.text("state"):
         case "running":
             return _running(job, now)
@@ -93,9 +114,6 @@ def _by_state(job: Fields, dependencies: set[str], now: float) -> Explanation | 
             return _failed(job)
         case "complete":
             return Explanation("complete", "it is complete")
-        case "depends":
-            waits = tuple(sorted(dependencies))
-            return Explanation("depends", f"it waits for {', '.join(waits)}", depends=waits)
         case _:
             return None
 
@@ -103,9 +121,9 @@ def _by_state(job: Fields, dependencies: set[str], now: float) -> Explanation | 
 def _running(job: Fields, now: float) -> Explanation:
     worker, expires = job.text("worker"), job.number("expires")
     if expires > now:
-        text = f"it is running: locked by {worker!r} until {expires:.3f}"
+        text = f"it is running: locked by {worker!r} until {_told(expires, now)}"
         return Explanation("running", text, until=expires)
-    text = f"its lock by {worker!r} expired at {expires:.3f}; the next pop deals with it"
+    text = f"its lock by {worker!r} expired at {_told(expires, now)}; the next pop deals with it"
     return Explanation("stalled", text)
 
 

@@ -17,6 +17,7 @@ from pyqless.core.foreseeing import note_puts
 from pyqless.core.keys import Keys
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
+from pyqless.core.wording import counted
 from pyqless.errors import QueueFull
 
 __all__ = ["setting_of", "within"]
@@ -106,5 +107,6 @@ def _allowed(limit: float, queue: str, texts: list[str | None]) -> float:
 
 def _require_room(queue: str, waiting: int, limit: float) -> None:
     if waiting >= limit:
-        message = f"{waiting} jobs wait in queue {queue!r}, and no more than {limit:g} may"
+        wait = counted(waiting, "job waits", "jobs wait")
+        message = f"{wait} in queue {queue!r}, and no more than {limit:g} may"
         raise QueueFull(message, argument="queue", value=waiting)

@@ -19,6 +19,7 @@ from pyqless.core.statistics import Statistics
 from pyqless.core.sweeping import Swept
 from pyqless.core.transaction import Transaction
 from pyqless.core.waking import announced
+from pyqless.core.wording import counted
 from pyqless.errors import QueueNotEmpty
 
 __all__ = [
@@ -126,7 +127,8 @@ def forget(queue: Queue) -> Factory[None]:
         places = (keys.work, keys.locks, keys.scheduled, keys.depends, keys.recur)
         sizes = yield from tx.read(*(("ZCARD", place(name)) for place in places), last=True)
         if jobs := sum(sizes):
-            message = f"queue {name!r} cannot be forgotten: {jobs} jobs are in it"
+            told = counted(jobs, "job is", "jobs are")
+            message = f"queue {name!r} cannot be forgotten: {told} in it"
             raise QueueNotEmpty(message, argument="queue", value=jobs)
         yield from queues.forget(tx, [name])
 

@@ -101,8 +101,8 @@ def test_moments_are_times_of_day(filled: Client, cli: Cli, url: str) -> None:
     assert due is not None
     for jid, why in (
         ("running", f"locked by 'w' until {on_the_clock(filled.jobs['running'].expires_at)}"),
-        ("j", f" expired at {on_the_clock(filled.jobs['j'].expires_at)};"),
-        ("scheduled", f"it is scheduled for {on_the_clock(due)}\n"),
+        ("j", f" expired at {on_the_clock(filled.jobs['j'].expires_at)}, 16 min ago;"),
+        ("scheduled", f"it is scheduled for {on_the_clock(due)}, in "),
     ):
         out = cli(f"job {jid}")[1]
         assert why in out

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator
 from itertools import chain
@@ -36,7 +37,11 @@ def test_a_job_waits_for_those_before_it(core: Target) -> None:
 
     assert _explain(core, "A")[0:1] == ("waiting",)
     assert _explain(core, "A").ahead == 1
+    assert _explain(core, "A").text == "it waits for a worker; 1 job goes before it"
     assert _explain(core, "B").ahead == 0
+    assert _explain(core, "B").text == "it waits for a worker; no job goes before it"
+    _put(core, "C", "priority", "2")
+    assert _explain(core, "A").text == "it waits for a worker; 2 jobs go before it"
 
 
 def test_a_paused_queue_is_named(core: Target) -> None:
@@ -51,6 +56,7 @@ def test_a_delay_has_an_end(core: Target) -> None:
     _put(core, "A", delay="50")
 
     assert (_explain(core, "A").reason, _explain(core, "A").until) == ("scheduled", 150.0)
+    assert _explain(core, "A").text == "it is scheduled for 1970-01-01 00:02:30 UTC, in 50 s"
     assert _explain(core, "A", now=150.0).reason == "waiting"
 
 
@@ -59,6 +65,51 @@ def test_dependencies_are_named(core: Target) -> None:
     _put(core, "B", "depends", '["A"]')
 
     assert _explain(core, "B").depends == ("A",)
+    assert _explain(core, "B").text == "it waits for A"
+    assert _explain(core, "B").circle == ()
+
+
+def _wait(core: Target, **waits: str) -> None:
+    """Let jobs wait for others, however these wait in turn."""
+    for jid in waits:
+        _put(core, jid)
+    for jid, others in waits.items():
+        _put(core, jid, "depends", json.dumps(list(others)))
+
+
+def test_jobs_that_wait_for_each_other_wait_for_ever(core: Target) -> None:
+    _wait(core, A="B", B="CD", C="D", D="B")
+    circle = _explain(core, "D").circle
+    assert circle in (("D", "B"), ("D", "B", "C"))
+    assert _explain(core, "D").text.startswith("it waits for B, for ever: D, B")
+    assert _explain(core, "D").text.endswith(" wait for each other in a circle")
+
+    # who only waits for such jobs does so in vain, too
+    assert _explain(core, "A").depends == ("B",)
+    assert "A" not in _explain(core, "A").circle
+    assert set(_explain(core, "A").circle) >= {"B", "D"}
+
+
+def test_a_job_that_waits_for_itself_waits_for_ever(core: Target) -> None:
+    _wait(core, A="A")
+    assert _explain(core, "A").text == "it waits for A, for ever: A waits for itself"
+    assert _explain(core, "A").circle == ("A",)
+
+
+def test_jobs_that_only_wait_together_are_no_circle(core: Target) -> None:
+    _wait(core, D="BC", C="A", B="A")
+    _put(core, "A")
+    assert _explain(core, "D").circle == ()
+
+
+def test_a_circle_is_not_looked_for_without_end(core: Target) -> None:
+    chain = [f"J{number:02}" for number in range(24)]
+    for jid in chain:
+        _put(core, jid)
+    for jid, other in zip(chain, [*chain[1:], chain[-1]], strict=True):
+        _put(core, jid, "depends", json.dumps([other]))
+    assert _explain(core, chain[0]).circle == ()
+    assert _explain(core, chain[5]).circle == (chain[-1],)
 
 
 def test_a_limit_is_named(core: Target) -> None:
@@ -68,6 +119,7 @@ def test_a_limit_is_named(core: Target) -> None:
     core.call("pop", "100", "q", "w", "1")
 
     assert _explain(core, "A").reason == "limit"
+    assert _explain(core, "A").text == "queue 'q' runs 1 job, and may not run more than 1"
 
 
 def test_a_lock_has_an_owner_and_an_end(core: Target) -> None:
@@ -75,8 +127,12 @@ def test_a_lock_has_an_owner_and_an_end(core: Target) -> None:
     core.call("pop", "100", "q", "ann", "1")
 
     assert _explain(core, "A").until == 160.0
-    assert "'ann'" in _explain(core, "A").text
-    assert _explain(core, "A", now=161.0).reason == "stalled"
+    assert _explain(core, "A").text == (
+        "it is running: locked by 'ann' until 1970-01-01 00:02:40 UTC, in 60 s"
+    )
+    late = _explain(core, "A", now=161.0)
+    assert late.reason == "stalled"
+    assert "'ann' expired at 1970-01-01 00:02:40 UTC, 1 s ago;" in late.text
 
 
 def test_what_is_over_is_over(core: Target) -> None:

@@ -54,7 +54,9 @@ def test_a_full_queue_takes_no_more(core: Target) -> None:
 def test_of_two_limits_the_lower_counts(core: Target, setting: str, limit: float) -> None:
     limit_to(core, setting)
     attempt(core, "a", limit)
-    assert refused(core, limit).value == 1
+    error = refused(core, limit)
+    assert error.value == 1
+    assert str(error) == "1 job waits in queue 'q', and no more than 1 may"
 
 
 def test_a_queue_that_may_have_none_takes_none_in(core: Target) -> None:

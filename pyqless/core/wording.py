@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Numbers and moments in sentences for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+__all__ = ["counted", "day_time", "distance"]
+
+#: seconds, and the unit of so many
+_UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something, such as ``1 job waits`` and ``2 jobs wait``."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def day_time(moment: float) -> str:
+    """A moment, Unix time in seconds, as day and time in UTC; as the number where no calendar has it."""
+    try:
+        return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f"{moment:g}"
+
+
+def distance(moment: float, now: float) -> str:
+    """How far away a moment is, such as ``in 12 s`` and ``3 h ago``."""
+    seconds = abs(moment - now)
+    size, unit = next((pair for pair in _UNITS if seconds >= 2 * pair[0]), (1, "s"))
+    number = seconds / size
+    span = f"{number:.2g} {unit}" if number < 10 else f"{number:.0f} {unit}"
+    return f"in {span}" if moment > now else f"{span} ago"

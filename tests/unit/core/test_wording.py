@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Numbers and moments in sentences for people."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pyqless.core.wording import counted, day_time, distance
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 jobs go"), (1, "1 job goes"), (1234567, "1,234,567 jobs go")]
+)
+def test_one_is_one(number: int, text: str) -> None:
+    assert counted(number, "job goes", "jobs go") == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (0.0, "1970-01-01 00:00:00 UTC"),
+        (951782400.9, "2000-02-29 00:00:00 UTC"),
+        (1e15, "1e+15"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_moment_is_a_day_and_a_time(moment: float, text: str) -> None:
+    assert day_time(moment) == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (100.0, "0 s ago"),
+        (100.25, "in 0.25 s"),
+        (97.5, "2.5 s ago"),
+        (219.0, "in 119 s"),
+        (-20.0, "2 min ago"),
+        (100 + 7199.0, "in 120 min"),
+        (100 - 7200.0, "2 h ago"),
+        (100 + 2 * 86400.0, "in 2 days"),
+        (100 + 36.5 * 86400, "in 36 days"),
+    ],
+)
+def test_a_distance_is_in_a_unit_that_suits_it(moment: float, text: str) -> None:
+    assert distance(moment, 100.0) == text
