@@ -61,6 +61,7 @@ from tests.unit.cli.conftest import Cli
         # data
         ("put q k {", ("DATA", "is no JSON (", "): {")),
         ("put q k ''", ("DATA", "is no JSON: it is empty")),
+        (f"put q k x{'1' * 99}", ("DATA", f"): x{'1' * 59}... (see")),
         ("recur put q k 5 nul", ("DATA", "is no JSON (", "): nul")),
         ("recur update j --data {", ("--data", "is no JSON (", "): {")),
         (f"put q k {'[' * 99999}", ("DATA", "is no JSON (", "): [[[")),

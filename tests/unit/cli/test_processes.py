@@ -187,14 +187,20 @@ def test_shells_are_told_what_there_is(environment: dict[str, str], shell: str) 
     assert "_PYQLESS_COMPLETE" in out
 
 
-def test_a_shell_completes_commands(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "last", "completed"),
+    [("pyqless un", 1, "unfail"), ("pyqless pop q too-many --ti", 4, "--timeout")],
+)
+def test_a_shell_completes_commands_and_options(
+    environment: dict[str, str], words: str, last: int, completed: str
+) -> None:
     asked = {
         **environment,
         "_PYQLESS_COMPLETE": "complete_bash",
-        "COMP_WORDS": "pyqless un",
-        "COMP_CWORD": "1",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(last),
     }
-    assert run(asked)[1].split() == ["unfail"]
+    assert run(asked)[1].split() == [completed]
 
 
 def test_a_file_that_cannot_be_opened_is_told_in_one_line(
