@@ -34,8 +34,8 @@ def dump(url: UrlArgument = None, *, namespace: Namespace = "ql") -> None:
     """
     Write everything in a store to the standard output, as a file for "pyqless load": pyqless dump URL > FILE.
 
-    Keys of pyqless's own, under ql:py:, are left out. A Redis cannot show one instant: there the dump is
-    consistent if nobody works on the store meanwhile.
+    Keys of pyqless's own, under ql:py:, are left out; times of jobs that wait there are first entered where they
+    belong. A Redis cannot show one instant: there the dump is consistent if nobody works on the store meanwhile.
     """
     if sys.stdout.isatty():
         raise typer.BadParameter("a dump is not for a terminal: pyqless dump URL > FILE")

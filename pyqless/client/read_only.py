@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pyqless.client.requests.effects import Look
-from pyqless.core.effects import Factory, Transition
+from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import ReadOnlyClient
 from pyqless.storage import AsyncStorage, AsyncSubscription, Storage, Subscription
@@ -28,9 +28,19 @@ def looking(transition: Factory[T]) -> Factory[T]:
         if tx.writes:
             tx.drop_writes()
             raise ReadOnlyClient("the client was opened with read_only=True, and changes nothing")
-        return value
+        return cast("T", _without_changes(value))
 
     return begin
+
+
+def _without_changes(value: Any) -> Any:
+    """Let what comes after a transition change nothing, either."""
+    match value:
+        case Continue(rest):
+            return Continue(looking(rest))
+        case FollowedBy(shown, _):
+            return shown
+    return value
 
 
 class ReadOnlyStorage(Storage):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ import redis
 
 from pyqless import AsyncClient, Client
 from pyqless.client import Swept
+from pyqless.core.effects import Continue, Factory, FollowedBy, Transition
+from pyqless.core.transaction import Transaction
 from pyqless.doctor.roles import Role, acl_line
 from pyqless.errors import InvalidArgument, JobNotFound, ReadOnlyClient
+from pyqless.storage import transfer
 from tests.integration.conftest import got, listed
 
 
@@ -168,6 +172,45 @@ async def test_a_client_that_only_looks_changes_nothing(opened: Any) -> None:
             await got(call())
     assert await got(queue.purge(dry_run=True)) == Swept(7, ())
     assert await keys(client) == before
+
+
+def _mark(tx: Transaction) -> Transition[str]:
+    tx.hset("ql:mark", "set", "yes")
+    return "marked"
+    yield
+
+
+def _nothing(value: Any) -> Factory[Any]:
+    def begin(_: Transaction) -> Transition[Any]:
+        return value
+        yield
+
+    return begin
+
+
+async def test_nor_does_what_comes_after_a_transition(opened: Any) -> None:
+    client = opened(read_only=True)
+    with pytest.raises(ReadOnlyClient):
+        await got(client.storage.run(_nothing(Continue(_nothing(Continue(_mark))))))
+    assert await got(client.storage.run(_nothing(FollowedBy("seen", _mark)))) == "seen"
+    assert await keys(client) == {}
+
+
+def test_scans_leave_deferred_samples_where_they_are(one_redis_url: str) -> None:
+    """Only a dump enters them, and a client that only looks makes none then."""
+    with Client(one_redis_url) as client, Client(one_redis_url, read_only=True) as looking:
+        own = client.storage.keys
+        with redis.Redis.from_url(one_redis_url, decode_responses=True) as server:
+            server.rpush(own.pending("ql:s:wait:0:q"), "1.5")
+            server.sadd(own.pendings, "ql:s:wait:0:q")
+            for storage in (client.storage, looking.storage):
+                assert list(storage.scan()) == []
+                assert list(transfer.diff(storage, storage)) == []
+            with pytest.raises(ReadOnlyClient):
+                transfer.dump(looking.storage, io.BytesIO())
+            assert server.smembers(own.pendings) == {"ql:s:wait:0:q"}
+            transfer.dump(client.storage, io.BytesIO())
+            assert server.hget("ql:s:wait:0:q", "total") == "1"
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pyqless.core.commands import call
+from pyqless.core.statistics import fold
 from pyqless.storage import Storage, open_storage
 from tests.contender import Told
 
@@ -103,6 +104,7 @@ def check(url: str, told: Told) -> None:
     assert overlaps(told) == []
     assert max(Counter(told.completed).values()) == 1
     with open_storage(url) as storage:
+        storage.run(fold)
         dump = storage.dump()
         found = states(dump)
         assert found.keys() == set(told.put), "none is lost, and none comes from nowhere"

@@ -14,6 +14,7 @@ import pytest
 from pyqless.core.commands import COMMANDS, call
 from pyqless.core.effects import Command
 from pyqless.core.keyspace import Keyspace
+from pyqless.core.statistics import fold
 from pyqless.errors import QlessError
 from pyqless.storage import Storage, open_storage
 from tests.stepper import begin, run
@@ -100,6 +101,7 @@ class Race:
 
             with tapped(interfere), open_storage(url) as storage:
                 reply = sent(storage, self.call)
+            others.run(fold)
             return {"reply": told(reply), **stored(others.dump())}
 
 

@@ -25,6 +25,7 @@ import redis
 from pyqless.core.commands import call
 from pyqless.core.keys import Keys
 from pyqless.core.putting import JobSpec, put_new
+from pyqless.core.statistics import fold
 from pyqless.errors import OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.redis import Policy, RedisStorage
@@ -628,6 +629,7 @@ def check_chaos(proxy: tuple[Proxy, str], server: Server, clients: int, jobs: in
     chaos = survive(*proxy, clients, jobs, seed)
     proxy[0].close()  # waits for all that is still on its way
     with open_storage(server.url) as storage:
+        storage.run(fold)
         dump = storage.dump()
     found = seen(dump)
     completed = {jid for event, jid in chaos.told if event == "done"}

@@ -95,6 +95,19 @@ class Policy:
             text = f"attempts must be 1 at least, not {self.attempts!r}"
             raise InvalidArgument(text, argument="attempts", value=self.attempts)
 
+    @classmethod
+    def of(cls, policy: object) -> Policy:
+        """
+        The policy itself; the usual one for None.
+
+        Raises:
+            InvalidArgument: it is something else.
+        """
+        if policy is None or isinstance(policy, cls):
+            return policy or cls()
+        text = f"policy must be None or a Policy, not {policy!r}"
+        raise InvalidArgument(text, argument="policy", value=policy)
+
     def pauses(self, began: float) -> Pauses:
         """
         The pauses before further tries, with full jitter.

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar, cast
 import redis
 
 from pyqless.core.effects import Factory
-from pyqless.core.statistics import fold
 from pyqless.errors import QlessError, StorageError, StoreUnavailable
 from pyqless.storage.base import Storage
 from pyqless.storage.described import Clock
@@ -139,7 +138,7 @@ class RedisStorage(Storage):
         **options: Any,
     ) -> None:
         self.pool = open_pool(url or "", **options) if connection is None else pool_of(connection)
-        self.policy = policy or Policy()
+        self.policy = Policy.of(policy)
         self.replication = Replication.of(durability)
         self.headroom = require_headroom(headroom)
         moments = clock_of(clock, self.policy.monotonic, self._ask_time)
@@ -206,14 +205,12 @@ class RedisStorage(Storage):
 
     def dump(self) -> dict[str, dict[str, Any]]:
         """See ``Storage.dump``."""
-        self.run(fold)
         return self.run(dumping.dump)
 
     scans_one_instant = False
 
     def scan(self) -> Generator[Part, None, None]:
         """See ``Storage.scan``."""
-        self.run(fold)
         return scanning.scan(self)
 
     def clear(self) -> None:

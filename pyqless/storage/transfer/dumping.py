@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
+from pyqless.core.statistics import fold
 from pyqless.errors import InvalidArgument
 from pyqless.storage.base import Storage
 from pyqless.storage.parts import Part, in_bytes
@@ -37,9 +38,11 @@ def dump(
 
     Raises:
         InvalidArgument: the namespace holds half of a surrogate pair, which no file can express; nothing is written.
+        ReadOnlyClient: samples of times wait to be entered, and the storage is that of a client that only looks.
         StorageError: the storage cannot be read; where not even a first key can be, nothing is written.
     """
     _require_text(storage.keys.namespace)
+    storage.run(fold)  # what is put aside to be entered later stands under keys that do not travel
     header = Header(storage.keys.namespace, storage.clock(), storage.scans_one_instant)
     with closing(storage.scan()) as parts:
         # a storage that cannot be read is found out before anything is written

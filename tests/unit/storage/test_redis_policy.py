@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import pytest
 
 from pyqless.errors import InvalidArgument
-from pyqless.storage.redis import Policy
+from pyqless.storage.redis import AsyncRedisStorage, Policy, RedisStorage
 
 
 def test_pauses_double_up_to_the_cap() -> None:
@@ -62,3 +63,10 @@ def test_a_policy_without_tries(attempts: int) -> None:
     with pytest.raises(InvalidArgument) as caught:
         Policy(attempts=attempts)
     assert (caught.value.argument, caught.value.value) == ("attempts", attempts)
+
+
+@pytest.mark.parametrize("storage", [RedisStorage, AsyncRedisStorage])
+def test_what_is_no_policy_is_refused(storage: Any) -> None:
+    with pytest.raises(InvalidArgument, match="policy must be None or a Policy, not 3") as caught:
+        storage("redis://localhost", policy=3)
+    assert (caught.value.argument, caught.value.value) == ("policy", 3)
