@@ -41,6 +41,7 @@ __all__ = [
     "StoreUnavailable",
     "StoreUnsupported",
     "UnknownCommand",
+    "WrongLoop",
     "WrongQueue",
 ]
 
@@ -211,6 +212,12 @@ class ReadOnlyClient(RequestError):
     """A client that only looks was asked to change something."""
 
     code = "read_only"
+
+
+class WrongLoop(RequestError):
+    """A client for asyncio has connections in another loop than the one that runs now."""
+
+    code = "wrong_loop"
 
 
 class StoreNotEmpty(RequestError):

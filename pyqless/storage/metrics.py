@@ -27,5 +27,6 @@ class Metrics:
     #: attempts that began with what was read ahead, and those of them that had to be begun afresh
     guesses: int = 0
     misguesses: int = 0
-    #: round trips to the store
+    #: round trips to the store, and those of them that were answered
     trips: int = 0
+    answers: int = 0

@@ -14,6 +14,8 @@ import pytest
 
 from pyqless.conformance import Target, Trace, read_traces, replay_trace
 from pyqless.core.commands import call
+from pyqless.core.statistics import fold
+from pyqless.errors import WrongLoop
 from pyqless.storage import open_storage
 from pyqless.storage.redis import AsyncRedisStorage
 from tests.blocking import BlockingStorage
@@ -64,6 +66,7 @@ async def test_many_tasks_share_a_storage(redis_url: str) -> None:
         await asyncio.gather(*(live(number) for number in range(60)))
     assert handed == Counter({f"J{number}": 1 for number in range(60)})
     with open_storage(redis_url) as others:
+        others.run(fold)
         state = others.dump()
     assert len(state["ql:completed"]["value"]) == 60
     for kind in ("wait", "run"):
@@ -79,3 +82,18 @@ async def test_an_iterator_of_messages(redis_url: str) -> None:
             assert json.loads(message.data) == {"event": "put", "jid": "J", "queue": "q"}
             await subscription.close()
         assert await subscription.get(timeout=0) is None
+
+
+def test_another_loop_needs_a_storage_of_its_own(one_redis_url: str) -> None:
+    """Its connections would wait for a loop that runs no more, or in another thread."""
+    storage = AsyncRedisStorage(one_redis_url)
+
+    async def subscribe() -> None:
+        await storage.subscribe("ql:log")
+
+    with asyncio.Runner() as first:
+        first.run(run(storage, "put 1 me q J klass {} 0"))
+        for use in (lambda: run(storage, "get 1 J"), subscribe, storage.close):
+            with asyncio.Runner() as other, pytest.raises(WrongLoop, match="another event loop"):
+                other.run(use())
+        first.run(storage.close())

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 import redis.asyncio
 
 from pyqless.core.effects import Factory
-from pyqless.errors import QlessError, StorageError, StoreUnavailable
+from pyqless.errors import QlessError, StorageError, StoreUnavailable, WrongLoop
 from pyqless.storage.base import AsyncStorage
 from pyqless.storage.described import Clock
 from pyqless.storage.redis.borrowing import borrow_async
@@ -106,7 +106,7 @@ class AsyncRedisStorage(AsyncStorage):
             if connection is None
             else async_pool_of(connection)
         )
-        self.policy = policy or Policy()
+        self.policy = Policy.of(policy)
         self.replication = Replication.of(durability)
         self.headroom = require_headroom(headroom)
         moments = clock_of(clock, self.policy.monotonic, None)
@@ -115,11 +115,13 @@ class AsyncRedisStorage(AsyncStorage):
         self._closed = False
         self._free: deque[_Track] = deque()
         self._places = asyncio.Semaphore(lanes)
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""
         if self._closed:
             raise StoreUnavailable("the storage is closed")
+        self._require_loop()
         async with self._places:
             track = self._free.pop() if self._free else _Track(self)
             try:
@@ -130,13 +132,30 @@ class AsyncRedisStorage(AsyncStorage):
                 if self._closed:
                     await self.close()
 
+    def _require_loop(self) -> None:
+        """
+        Begin in the loop that runs now, or make sure that it is the one that this has begun in.
+
+        Raises:
+            WrongLoop: connections can be used, and closed, in no other.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise WrongLoop(
+                "the client has connections in another event loop; each loop needs one of its own"
+            )
+
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""
+        self._require_loop()
         client: Any = redis.asyncio.Redis(connection_pool=self.pool)
         return await AsyncRedisSubscription.open(client, channels)
 
     async def close(self) -> None:
         """See ``AsyncStorage.close``."""
+        self._require_loop()
         self._closed = True
         while self._free:
             await self._free.pop().close()

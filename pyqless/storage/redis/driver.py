@@ -70,8 +70,8 @@ def _until_done(
         except LinkLost as lost:
             failure = lost
         except StoreUnavailable as unavailable:
-            # a store that has answered before may be about to come back
-            if not lane.has_answered:
+            # a store that has answered before, on whatever connection, may be about to come back
+            if not storage.metrics.answers:
                 raise
             failure = unavailable
         else:

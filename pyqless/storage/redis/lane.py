@@ -49,7 +49,7 @@ class Lane:
     Args:
         keys: the key map of the namespace.
         policy: how long to try to recover.
-        metrics: where exchanges and recoveries are counted.
+        metrics: where exchanges and recoveries are counted, of all lanes of a storage.
         replication: how many replicas must have each commit.
         headroom: which part of the store's memory new jobs must leave free.
     """
@@ -64,8 +64,6 @@ class Lane:
     ) -> None:
         self.fence = Fence(keys.fence(os.urandom(8).hex()), policy.monotonic)
         self.state = State.CLOSED
-        #: the store has been reached at least once
-        self.has_answered = False
         #: the connection is new, and the store's clock may be another's
         self.is_new = True
         #: a commit has succeeded on this connection
@@ -101,7 +99,7 @@ class Lane:
         except LinkLost:
             yield from self.close()
             raise
-        self.has_answered = True
+        self.metrics.answers += 1
         return replies
 
     def close(self) -> Steps[None]:

@@ -354,6 +354,15 @@ def test_a_store_that_has_answered_before_is_waited_for(bench: Bench) -> None:
     assert bench.storage.metrics.attempts == 6
 
 
+def test_so_it_is_on_a_connection_that_is_new(bench: Bench) -> None:
+    bench.run(count)
+    bench.lane = Lane(bench.storage.keys, bench.policy, bench.storage.metrics)
+    bench.server.is_reachable = False
+    with pytest.raises(StoreUnavailable, match="nobody is there"):
+        bench.run(count)
+    assert bench.storage.metrics.attempts == 6
+
+
 @pytest.mark.parametrize("words", ["", "a sentence"])
 def test_a_connection_that_keeps_breaking(bench: Bench, words: str) -> None:
     def fail(*_: object) -> list[Any]:
