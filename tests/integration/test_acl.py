@@ -305,7 +305,10 @@ def test_what_a_role_should_not_do_is_refused_and_changes_nothing(
             do(others, line)
         before = others.dump()
         for line in FORBIDDEN[role]:
-            with pytest.raises(StoreUnsupported, match="the store lacks or forbids"):
+            with pytest.raises(
+                StoreUnsupported,
+                match=r"the store lacks or forbids .*`pyqless doctor --acl ROLE` prints",
+            ):
                 do(own, line)
             assert others.dump() == before
 

@@ -187,6 +187,8 @@ def fault_of(
         return StoreUnavailable(text, argument=command, value=error.code)
     if error.code == "NOPERM" or "unknown command" in str(error):
         missing = f"the store lacks or forbids {command}, which pyqless needs: {error}"
+        if error.code == "NOPERM":
+            missing += "; `pyqless doctor --acl ROLE` prints the rights that are needed"
         return StoreUnsupported(missing, argument=command, value=error.code)
     advice = _ADVICE.get(error.code)
     reason = f"{advice}: {error}" if advice else text
