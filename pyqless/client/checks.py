@@ -18,7 +18,6 @@ from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.errors import InvalidArgument
 
 __all__ = [
-    "MOST_PARENTS",
     "callbacks",
     "choice",
     "flag",
@@ -26,7 +25,6 @@ __all__ = [
     "instance",
     "is_storable",
     "jid",
-    "jids",
     "klass",
     "moment",
     "name",
@@ -34,9 +32,9 @@ __all__ = [
     "number",
     "optional",
     "page",
-    "parents",
     "positive",
     "refuse",
+    "several",
     "shown",
     "text",
     "whole",
@@ -50,9 +48,6 @@ NAME_BYTES: Final = 512
 
 #: up to here a double, which all numbers become in Lua, holds every whole number
 LARGEST: Final = 2**53
-
-#: how many jobs one call may let a job wait for: each is guarded, and a Redis goes through all guards for each further one
-MOST_PARENTS: Final = 1000
 
 
 def refuse(argument: str, value: object, fault: str) -> NoReturn:
@@ -163,32 +158,16 @@ def jid(argument: str, value: Any) -> str:
 
 def names(argument: str, values: Any, least: int = 0) -> list[str]:
     """At least so many names; one that is given twice counts once."""
-    return _several(argument, values, least, name)
+    return several(argument, values, least, name)
 
 
-def jids(argument: str, values: Any, least: int = 0) -> list[str]:
-    """At least so many jids; one that is given twice counts once."""
-    return _several(argument, values, least, jid)
-
-
-def parents(argument: str, values: Any, least: int = 0) -> list[str]:
-    """The jids of jobs that another is to wait for: as ``jids``, but not more than a store can guard at once."""
-    checked = jids(argument, values, least)
-    if len(checked) > MOST_PARENTS:
-        raise InvalidArgument(
-            f"{argument} must name no more than {MOST_PARENTS} jobs in one call, not {len(checked)}:"
-            " let the job wait for itself until it knows of all of them",
-            argument=argument,
-            value=len(checked),
-        )
-    return checked
-
-
-def _several(argument: str, values: Any, least: int, check: Callable[[str, Any], str]) -> list[str]:
+def several(argument: str, values: Any, least: int, check: Callable[[str, Any], str]) -> list[str]:
+    """At least so many texts that pass a check, which is told the place of each, such as ``tags[0]``."""
     # a text would pass for a list of its characters
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         refuse(argument, values, "must be a list of texts")
-    checked = list(dict.fromkeys(check(argument, value) for value in values))
+    places = enumerate(values)
+    checked = list(dict.fromkeys(check(f"{argument}[{at}]", value) for at, value in places))
     if len(checked) < least:
         refuse(argument, checked, "must not be empty")
     return checked
@@ -227,10 +206,12 @@ def number(argument: str, value: Any, least: float = -math.inf) -> float:
         checked = float(value)
     except OverflowError:
         checked = math.inf
-    if not math.isfinite(checked):
-        refuse(argument, value, "must be finite")
+    if math.isnan(checked):
+        refuse(argument, value, "must be a number")
     if checked < least:
         refuse(argument, value, f"must not be below {least:g}")
+    if math.isinf(checked):
+        refuse(argument, value, "must be finite")
     return checked
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyqless.client import checks
+from pyqless.client import checks, references
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import looking
 from pyqless.client.requests.effects import end_channel
 from pyqless.client.waiting import INTERVAL, read
@@ -37,12 +38,12 @@ class Ending:
         InvalidArgument: the jid or the interval is no good.
     """
 
-    def __init__(self, keys: Keys, jid: str, interval: float | None) -> None:
+    def __init__(self, keys: Keys, jid: str | AnyJob, interval: float | None) -> None:
+        self._jid = references.job("jid", jid)
         #: gives the job once it is at its end
-        self.look = looking.ended(jid)
-        self._jid = jid
+        self.look = looking.ended(self._jid)
         self._log = keys.channel("log")
-        self._end = end_channel(keys, jid)
+        self._end = end_channel(keys, self._jid)
         self._interval = INTERVAL if interval is None else checks.positive("interval", interval)
         self._rest = _FIRST_REST
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypedDict
 
 from pyqless.client import checks
+from pyqless.client.references import AnyJob
 from pyqless.core.uniqueness import OnConflict
 from pyqless.errors import InvalidArgument
 
@@ -39,7 +40,7 @@ class PutOptions(_CommonOptions, total=False):
     """The options of ``Queue.put``."""
 
     delay: float
-    depends: Iterable[str]
+    depends: Iterable[str | AnyJob]
     max_waiting: int
 
 

@@ -21,7 +21,7 @@ from pyqless.client import checks
 from pyqless.core import lua
 from pyqless.errors import CorruptedJob, DataTooLarge, InvalidArgument, PrecisionWarning
 
-__all__ = ["decode", "encode", "is_unchanged"]
+__all__ = ["decode", "encode", "is_unchanged", "too_large"]
 
 _SEPARATORS = (",", ":")
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SEPARATORS).encode
@@ -58,9 +58,22 @@ def encode(data: Any, limit: int, argument: str = "data", *, is_plain: bool = Fa
         message = f"{argument} is nested too deep"
         raise InvalidArgument(message, argument=argument, value=data) from None
     if size > limit:
-        message = f"{argument} is too large: {size:,} bytes as JSON, {limit:,} are allowed"
-        raise DataTooLarge(message, argument=argument, value=size)
+        raise too_large(argument, size, limit)
     return text
+
+
+def too_large(argument: str, size: int, limit: int) -> DataTooLarge:
+    """
+    Say that something is longer than a client allows.
+
+    Args:
+        size, limit: of the JSON text, bytes.
+    """
+    return DataTooLarge(
+        f"{argument} is too large: {size:,} bytes as JSON; the client's max_data_size is {limit:,}",
+        argument=argument,
+        value=size,
+    )
 
 
 def _write(data: Any, argument: str, *, is_plain: bool) -> tuple[str, int]:

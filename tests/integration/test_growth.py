@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pyqless.client import Client, NewJob
-from pyqless.client.checks import MOST_PARENTS
+from pyqless.client.references import MOST_PARENTS
 from pyqless.core.commands import call
 from pyqless.core.effects import Command
 from pyqless.storage import open_storage

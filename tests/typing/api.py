@@ -81,6 +81,7 @@ def refused(client: Client) -> None:
     send.options(colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     client.queues["q"].put("k", on_conflict="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     send.prepared(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client.jobs.cancel(client.recurring["r"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     NewJob("k", colour="blue")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     OnCommit(client, print).call(send, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client.events("everything")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -95,6 +96,13 @@ def batches(client: Client, job: Job) -> None:
     assert_type(jobs.heartbeat_many([job]), list[float | QlessError])
     assert_type(jobs.cancel_many([job, "a"], all_or_nothing=True), list[str | QlessError])
     assert_type(job.complete_and_pop(source="q"), Job | None)
+    assert_type(jobs.multiget("a", job), list[Job])
+    assert_type(jobs.wait(job, 5), Job | None)
+    assert_type(jobs[job], Job)
+    assert_type(queue.put("k", depends=[job, "a"]), str)
+    assert_type(queue.put("k", depends=jobs.multiget("a")), str)
+    assert_type(queue.put("k", depends=queue.waiting()), str)
+    assert_type(send.options(depends=[job]).put("ann"), str)
 
 
 async def async_batches(client: AsyncClient, job: AsyncJob) -> None:
@@ -102,6 +110,8 @@ async def async_batches(client: AsyncClient, job: AsyncJob) -> None:
     assert_type(await client.jobs.heartbeat_many([job]), list[float | QlessError])
     assert_type(await client.jobs.cancel_many([job, "a"]), list[str | QlessError])
     assert_type(await job.complete_and_pop(), AsyncJob | None)
+    assert_type(await client.jobs.wait(job), AsyncJob | None)
+    assert_type(await client.queues["q"].put("k", depends=[job, "a"]), str)
 
 
 def blocking(client: Client) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.new_jobs import NewJob
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import batches as requests
 from pyqless.errors import QlessError
 
@@ -48,7 +49,7 @@ class AsyncJobBatches:
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         all_or_nothing: bool = False,
     ) -> list[str | QlessError]:
         """As ``Jobs.complete_many``."""
@@ -70,7 +71,7 @@ class AsyncJobBatches:
         return requests.noted(batch, await self.client.storage.run(batch.transition))
 
     async def cancel_many(
-        self, jobs: Iterable[AsyncJob | str], *, all_or_nothing: bool = False
+        self, jobs: Iterable[str | AnyJob], *, all_or_nothing: bool = False
     ) -> list[str | QlessError]:
         """As ``Jobs.cancel_many``."""
         request = requests.cancel(jobs, all_or_nothing=all_or_nothing)

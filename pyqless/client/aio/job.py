@@ -11,6 +11,7 @@ from pyqless.client.aio.marks import AsyncMarks
 from pyqless.client.aio.work import AsyncWork
 from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -66,7 +67,7 @@ class AsyncJob(AsyncWork, AsyncMarks):
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
     ) -> None:
         """As ``Job.requeue``."""
         self._noted(
@@ -90,11 +91,11 @@ class AsyncJob(AsyncWork, AsyncMarks):
         """As ``Job.cancel``."""
         await self.client.storage.run(requests.cancel([self.jid]))
 
-    async def depend(self, *jids: str) -> None:
+    async def depend(self, *jids: str | AnyJob) -> None:
         """As ``Job.depend``."""
         await self.client.storage.run(requests.depend(self, jids))
 
-    async def undepend(self, *jids: str, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
+    async def undepend(self, *jids: str | AnyJob, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
         """As ``Job.undepend``."""
         await self.client.storage.run(requests.undepend(self, jids, everything=all))
 

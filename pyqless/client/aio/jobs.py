@@ -10,6 +10,7 @@ from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.aio.listening import until_ended
 from pyqless.client.naming import own_names
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -34,15 +35,15 @@ class AsyncJobs(AsyncJobBatches, Part):
     # else Python would ask for one item after the other, and never await an answer
     __contains__ = __iter__ = None
 
-    async def __getitem__(self, jid: str) -> AsyncJob:
+    async def __getitem__(self, jid: str | AnyJob) -> AsyncJob:
         return AsyncJob(self.client, await self.client.storage.run(looking.find(jid)))
 
-    async def get(self, jid: str) -> AsyncJob | None:
+    async def get(self, jid: str | AnyJob) -> AsyncJob | None:
         """As ``Jobs.get``."""
         seen = await self.client.storage.run(looking.get(jid))
         return None if seen is None else AsyncJob(self.client, seen)
 
-    async def multiget(self, *jids: str) -> list[AsyncJob]:
+    async def multiget(self, *jids: str | AnyJob) -> list[AsyncJob]:
         """As ``Jobs.multiget``."""
         found = await self.client.storage.run(looking.multiget(jids))
         return [AsyncJob(self.client, seen) for seen in found]
@@ -52,13 +53,13 @@ class AsyncJobs(AsyncJobBatches, Part):
         return walk(self.client, Walk(None, (), page))
 
     async def wait(
-        self, jid: str, timeout: float | None = None, *, interval: float | None = None
+        self, jid: str | AnyJob, timeout: float | None = None, *, interval: float | None = None
     ) -> AsyncJob | None:
         """As ``Jobs.wait``."""
         seen = await until_ended(self.client.storage, jid, timeout, interval)
         return None if seen is None else AsyncJob(self.client, seen)
 
-    async def explain(self, jid: str) -> Explanation:
+    async def explain(self, jid: str | AnyJob) -> Explanation:
         """As ``Jobs.explain``."""
         return await self.client.storage.run(looking.explain(jid))
 
@@ -98,6 +99,6 @@ class AsyncJobs(AsyncJobBatches, Part):
         """As ``Jobs.tagged``."""
         return await self.client.storage.run(looking.tagged(tag, offset, count))
 
-    async def cancel(self, *jids: str) -> None:
+    async def cancel(self, *jids: str | AnyJob) -> None:
         """As ``Jobs.cancel``."""
         await self.client.storage.run(requests.cancel(jids))

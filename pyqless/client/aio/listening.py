@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from pyqless.client.ending import Ending
+from pyqless.client.references import AnyJob
 from pyqless.client.waiting import AGAIN, end_of
 from pyqless.core.models import Job as Seen
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
@@ -71,7 +72,7 @@ class AsyncListener:
 
 
 async def until_ended(
-    storage: AsyncStorage, jid: str, timeout: float | None, interval: float | None
+    storage: AsyncStorage, jid: str | AnyJob, timeout: float | None, interval: float | None
 ) -> Seen | None:
     """As ``sync.listening.until_ended``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)

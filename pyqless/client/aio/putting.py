@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyqless.client.options import OnConflict
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import enqueueing as requests
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class AsyncPuts:
         tags: Iterable[str] | None = None,
         delay: float | None = None,
         retries: int | None = None,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         max_waiting: int | None = None,
     ) -> str:
         """As ``Queue.put``."""

@@ -21,13 +21,16 @@ class AsyncQueueSettings(QueueView["AsyncClient"]):
 
     client: AsyncClient
 
+    async def _set(self, name: str, value: float, unset: str) -> None:
+        await self.client.storage.run(settings.set_(name, value, unset))
+
     async def get_heartbeat(self) -> float | None:
         """As ``Queue.heartbeat``."""
         return await self.client.storage.run(settings.get_number(self.heartbeat_setting))
 
     async def set_heartbeat(self, seconds: float) -> None:
         """As ``Queue.heartbeat``, assigned to."""
-        await self.client.config.set(self.heartbeat_setting, seconds)
+        await self._set(self.heartbeat_setting, seconds, "queue.del_heartbeat()")
 
     async def del_heartbeat(self) -> None:
         """As ``Queue.heartbeat``, deleted."""
@@ -39,7 +42,7 @@ class AsyncQueueSettings(QueueView["AsyncClient"]):
 
     async def set_max_concurrency(self, jobs: int) -> None:
         """As ``Queue.max_concurrency``, assigned to."""
-        await self.client.config.set(self.max_concurrency_setting, jobs)
+        await self._set(self.max_concurrency_setting, jobs, "queue.del_max_concurrency()")
 
     async def del_max_concurrency(self) -> None:
         """As ``Queue.max_concurrency``, deleted."""
@@ -51,7 +54,7 @@ class AsyncQueueSettings(QueueView["AsyncClient"]):
 
     async def set_max_waiting(self, jobs: int) -> None:
         """As ``Queue.max_waiting``, assigned to."""
-        await self.client.config.set(self.max_waiting_setting, jobs)
+        await self._set(self.max_waiting_setting, jobs, "queue.del_max_waiting()")
 
     async def del_max_waiting(self) -> None:
         """As ``Queue.max_waiting``, deleted."""

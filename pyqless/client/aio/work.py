@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
 
@@ -27,7 +28,7 @@ class AsyncWork(JobView["AsyncClient"]):
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
     ) -> str:
         """As ``Job.complete``."""
         return self._noted(
@@ -39,7 +40,7 @@ class AsyncWork(JobView["AsyncClient"]):
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         source: str | None = None,
     ) -> Self | None:
         """As ``Job.complete_and_pop``."""

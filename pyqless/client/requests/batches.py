@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pyqless.client import checks
+from pyqless.client import checks, references
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import enqueueing
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests.effects import giving, settled
@@ -71,7 +72,7 @@ def complete(
     jobs: Iterable[Job],
     next_queue: str | None,
     delay: float,
-    depends: Iterable[str] | None,
+    depends: Iterable[str | AnyJob] | None,
     *,
     all_or_nothing: bool,
 ) -> Batch:
@@ -92,14 +93,14 @@ def heartbeat(jobs: Iterable[Job], *, all_or_nothing: bool) -> Batch:
     return _of_jobs(jobs, requests.heartbeat, all_or_nothing=all_or_nothing)
 
 
-def cancel(jobs: Iterable[Job | str], *, all_or_nothing: bool) -> Factory[list[Any]]:
+def cancel(jobs: Iterable[str | AnyJob], *, all_or_nothing: bool) -> Factory[list[Any]]:
     """See ``Jobs.cancel_many``."""
     calls = _each("jobs", jobs, _cancel)
     return _together(calls, all_or_nothing=all_or_nothing)
 
 
 def _cancel(name: str, job: Any) -> Factory[str]:
-    jid = job.jid if isinstance(job, JobView) else checks.jid(name, job)
+    jid = references.job(name, job)
     return giving(jid, partial(cancelling.cancel, jids=[jid]))
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
-from pyqless.client import checks, options
+from pyqless.client import checks, options, references
+from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import giving
 from pyqless.client.views import NamedQueue
 from pyqless.core import putting, recurring
@@ -107,7 +108,7 @@ def job_spec(
     tags: Iterable[str] | None,
     delay: float | None,
     retries: int | None,
-    depends: Iterable[str] | None,
+    depends: Iterable[str | AnyJob] | None,
 ) -> JobSpec:
     """
     Check what a job is made of.
@@ -123,7 +124,7 @@ def job_spec(
         checks.optional(checks.number, "priority", priority),
         None if tags is None else [*checks.names("tags", tags)],
         checks.optional(checks.whole, "retries", retries),
-        None if depends is None else [*checks.parents("depends", depends)],
+        None if depends is None else [*references.parents("depends", depends)],
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from pyqless.client import checks
+from pyqless.client import checks, references
+from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import settled, telling, telling_end
 from pyqless.client.requests.enqueueing import job_spec
 from pyqless.client.views import JobView
@@ -62,12 +63,14 @@ Outcome: TypeAlias = tuple[T, dict[str, str]]
 # -- while it runs ----------------------------------------------------------------------------
 
 
-def onward(next_queue: str | None, delay: float, depends: Iterable[str] | None) -> Next | None:
+def onward(
+    next_queue: str | None, delay: float, depends: Iterable[str | AnyJob] | None
+) -> Next | None:
     """Where a job goes on, see ``Job.complete``; None if it is complete."""
     to = Next(
         "" if next_queue is None else checks.name("next_queue", next_queue),
         checks.number("delay", delay, least=0),
-        () if depends is None else checks.parents("depends", depends),
+        () if depends is None else references.parents("depends", depends),
     )
     if next_queue is None:
         for argument, value in (("delay", delay), ("depends", depends)):
@@ -95,7 +98,7 @@ def _work(job: Job) -> dict[str, Any]:
 
 
 def complete(
-    job: Job, next_queue: str | None, delay: float, depends: Iterable[str] | None
+    job: Job, next_queue: str | None, delay: float, depends: Iterable[str | AnyJob] | None
 ) -> Factory[Outcome[str]]:
     """See ``Job.complete``."""
     return announced(completion(job, onward(next_queue, delay, depends)))
@@ -105,7 +108,7 @@ def complete_and_pop(
     job: Job,
     next_queue: str | None,
     delay: float,
-    depends: Iterable[str] | None,
+    depends: Iterable[str | AnyJob] | None,
     source: str | None,
 ) -> Factory[Outcome[Turn]]:
     """See ``Job.complete_and_pop``."""
@@ -174,7 +177,7 @@ def requeue(
     priority: float | None,
     tags: Iterable[str] | None,
     retries: int | None,
-    depends: Iterable[str] | None,
+    depends: Iterable[str | AnyJob] | None,
 ) -> Factory[Outcome[str]]:
     """See ``Job.requeue``."""
     spec = job_spec(
@@ -192,20 +195,20 @@ def requeue(
     return telling(Keys.job, job.jid, put)
 
 
-def cancel(jids: Iterable[str]) -> Factory[list[str]]:
+def cancel(jids: Iterable[str | AnyJob]) -> Factory[list[str]]:
     """See ``Jobs.cancel``."""
-    return settled(partial(cancelling.cancel, jids=checks.jids("jids", jids)))
+    return settled(partial(cancelling.cancel, jids=references.jobs("jids", jids)))
 
 
-def depend(job: Job, jids: Iterable[str]) -> Factory[bool]:
+def depend(job: Job, jids: Iterable[str | AnyJob]) -> Factory[bool]:
     """See ``Job.depend``."""
-    others = checks.parents("jids", jids, least=1)
+    others = references.parents("jids", jids, least=1)
     return partial(dependencies.depends, jid=job.jid, command="on", others=others)
 
 
-def undepend(job: Job, jids: Iterable[str], *, everything: bool) -> Factory[bool]:
+def undepend(job: Job, jids: Iterable[str | AnyJob], *, everything: bool) -> Factory[bool]:
     """See ``Job.undepend``."""
-    others = checks.parents("jids", jids, least=0 if checks.flag("all", everything) else 1)
+    others = references.parents("jids", jids, least=0 if checks.flag("all", everything) else 1)
     if everything and others:
         checks.refuse("jids", others, "cannot be named together with all")
     if "all" in others:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final, NamedTuple
 
-from pyqless.client import checks
+from pyqless.client import checks, references
+from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import Look, settled
 from pyqless.core import explaining, failures, jobs, purging, queues, tracking
 from pyqless.core import tags as tagging
@@ -47,9 +48,9 @@ class FailedJobs(NamedTuple):
     jobs: list[Seen]
 
 
-def explain(jid: str) -> Factory[Explanation]:
+def explain(jid: str | AnyJob) -> Factory[Explanation]:
     """See ``Jobs.explain``."""
-    return partial(explaining.explain, jid=checks.jid("jid", jid))
+    return partial(explaining.explain, jid=references.job("jid", jid))
 
 
 def purge_failed(
@@ -62,14 +63,14 @@ def purge_failed(
     return settled(partial(purging.purge_failed, group=name, until=until, dry_run=dry))
 
 
-def get(jid: str) -> Factory[Seen | None]:
+def get(jid: str | AnyJob) -> Factory[Seen | None]:
     """See ``Jobs.get``."""
-    return Look(partial(jobs.get, jid=checks.jid("jid", jid)))
+    return Look(partial(jobs.get, jid=references.job("jid", jid)))
 
 
-def find(jid: str) -> Factory[Seen]:
+def find(jid: str | AnyJob) -> Factory[Seen]:
     """See ``Jobs.__getitem__``."""
-    return Look(partial(_required, jid=checks.jid("jid", jid)))
+    return Look(partial(_required, jid=references.job("jid", jid)))
 
 
 def _required(tx: Transaction, jid: str) -> Transition[Seen]:
@@ -79,9 +80,9 @@ def _required(tx: Transaction, jid: str) -> Transition[Seen]:
     return job
 
 
-def ended(jid: str) -> Factory[Seen | None]:
+def ended(jid: str | AnyJob) -> Factory[Seen | None]:
     """See ``Jobs.wait``; None as long as the end is still to come, which one small read tells."""
-    name = checks.jid("jid", jid)
+    name = references.job("jid", jid)
 
     def begin(tx: Transaction) -> Transition[Seen | None]:
         (state,) = yield from tx.snapshot(("HGET", tx.keys.job(name), "state"))
@@ -94,9 +95,9 @@ def ended(jid: str) -> Factory[Seen | None]:
     return Look(begin)
 
 
-def multiget(jids: Iterable[str]) -> Factory[list[Seen]]:
+def multiget(jids: Iterable[str | AnyJob]) -> Factory[list[Seen]]:
     """See ``Jobs.multiget``."""
-    return Look(partial(jobs.views, jids=checks.jids("jids", jids)))
+    return Look(partial(jobs.views, jids=references.jobs("jids", jids)))
 
 
 def completed(offset: int, count: int) -> Factory[list[str]]:

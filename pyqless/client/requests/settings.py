@@ -80,9 +80,17 @@ def get_whole(name: str) -> Factory[int | None]:
     return begin
 
 
-def set_(name: str, value: Setting) -> Factory[None]:
-    """See ``Config.set``."""
-    return partial(settings.set_, name=checks.name("name", name), value=_text(name, value))
+def set_(name: str, value: Setting, unset: str = "unset()") -> Factory[None]:
+    """
+    See ``Config.set``.
+
+    Args:
+        unset: what goes back to the default, as None, which a setting reads where it has none, does not.
+    """
+    checked = checks.name("name", name)
+    if value is None:
+        checks.refuse(name, value, f"cannot be set to nothing, {unset} goes back to its default")
+    return partial(settings.set_, name=checked, value=_text(name, value))
 
 
 def unset(name: str) -> Factory[None]:

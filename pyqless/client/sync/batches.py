@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyqless.client.new_jobs import NewJob
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import batches as requests
 from pyqless.client.sync.job import Job
 from pyqless.errors import QlessError
@@ -59,7 +60,7 @@ class JobBatches:
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         all_or_nothing: bool = False,
     ) -> list[str | QlessError]:
         """
@@ -122,7 +123,7 @@ class JobBatches:
         return requests.noted(batch, self.client.storage.run(batch.transition))
 
     def cancel_many(
-        self, jobs: Iterable[Job | str], *, all_or_nothing: bool = False
+        self, jobs: Iterable[str | AnyJob], *, all_or_nothing: bool = False
     ) -> list[str | QlessError]:
         """
         Cancel many jobs at one moment, one after another; 100 go into a transaction.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -78,7 +79,7 @@ class Job(Work, Marks):
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
     ) -> None:
         """
         Put the job into a queue, whatever its state; a worker that has it in hand loses it.
@@ -118,7 +119,7 @@ class Job(Work, Marks):
         """
         self.client.storage.run(requests.cancel([self.jid]))
 
-    def depend(self, *jids: str) -> None:
+    def depend(self, *jids: str | AnyJob) -> None:
         """
         Let the job, which waits for others, wait for these too.
 
@@ -127,7 +128,7 @@ class Job(Work, Marks):
         """
         self.client.storage.run(requests.depend(self, jids))
 
-    def undepend(self, *jids: str, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
+    def undepend(self, *jids: str | AnyJob, all: bool = False) -> None:  # noqa: A002 - as qless clients name it
         """
         Let the job no longer wait for these jobs, or for any.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client.naming import own_names
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
 from pyqless.client.requests.walking import Walk
@@ -27,22 +28,26 @@ __all__ = ["Jobs"]
 
 @own_names
 class Jobs(JobBatches, Part):
-    """The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``; ``jid in jobs`` tells whether it is there."""
+    """
+    The jobs; ``jobs[jid]`` is one of them, or raises ``JobNotFound``; ``jid in jobs`` tells whether it is there.
+
+    Wherever a job's jid is asked for, here and as what a job depends on, the job itself will do, and its jid counts.
+    """
 
     client: Client
 
-    def __getitem__(self, jid: str) -> Job:
+    def __getitem__(self, jid: str | AnyJob) -> Job:
         return Job(self.client, self.client.storage.run(looking.find(jid)))
 
-    def __contains__(self, jid: str) -> bool:
+    def __contains__(self, jid: str | AnyJob) -> bool:
         return self.get(jid) is not None
 
-    def get(self, jid: str) -> Job | None:
+    def get(self, jid: str | AnyJob) -> Job | None:
         """Look a job up; None where there is none."""
         seen = self.client.storage.run(looking.get(jid))
         return None if seen is None else Job(self.client, seen)
 
-    def multiget(self, *jids: str) -> list[Job]:
+    def multiget(self, *jids: str | AnyJob) -> list[Job]:
         """Look several jobs up at one instant; those that are not there are left out."""
         return [Job(self.client, seen) for seen in self.client.storage.run(looking.multiget(jids))]
 
@@ -58,7 +63,7 @@ class Jobs(JobBatches, Part):
         return walk(self.client, Walk(None, (), page))
 
     def wait(
-        self, jid: str, timeout: float | None = None, *, interval: float | None = None
+        self, jid: str | AnyJob, timeout: float | None = None, *, interval: float | None = None
     ) -> Job | None:
         """
         Wait until a job has come to its end: until it is complete or has failed.
@@ -81,7 +86,7 @@ class Jobs(JobBatches, Part):
         seen = until_ended(self.client.storage, jid, timeout, interval)
         return None if seen is None else Job(self.client, seen)
 
-    def explain(self, jid: str) -> Explanation:
+    def explain(self, jid: str | AnyJob) -> Explanation:
         """
         Say why a job is not running: paused, delayed until, waiting for, above a limit, locked by ...
 
@@ -144,7 +149,7 @@ class Jobs(JobBatches, Part):
         """Tell how many jobs bear a tag, and list a page of their jids, the longest tagged at the head."""
         return self.client.storage.run(looking.tagged(tag, offset, count))
 
-    def cancel(self, *jids: str) -> None:
+    def cancel(self, *jids: str | AnyJob) -> None:
         """
         Cancel jobs, all of them or none; it is no error if one is not there.
 

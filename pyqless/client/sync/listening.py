@@ -9,6 +9,7 @@ from threading import TIMEOUT_MAX
 from typing import Self
 
 from pyqless.client.ending import Ending
+from pyqless.client.references import AnyJob
 from pyqless.client.waiting import AGAIN, end_of
 from pyqless.core.models import Job as Seen
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
@@ -77,7 +78,7 @@ class Listener:
 
 
 def until_ended(
-    storage: Storage, jid: str, timeout: float | None, interval: float | None
+    storage: Storage, jid: str | AnyJob, timeout: float | None, interval: float | None
 ) -> Seen | None:
     """Wait for the end of a job; None if it has not come in time. See ``Jobs.wait``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyqless.client.options import OnConflict
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import enqueueing as requests
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Puts:
         tags: Iterable[str] | None = None,
         delay: float | None = None,
         retries: int | None = None,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         max_waiting: int | None = None,
     ) -> str:
         """
@@ -58,7 +59,7 @@ class Puts:
             delay: seconds to wait before it may run.
             retries: how often it may be tried again after its lock expires or it is given back; 5 unless given.
                 An exception in its code fails it at once, unless ``retry_on`` names it to the worker.
-            depends: jids of jobs that must be complete first, a thousand at most; those that are, or are not there, do
+            depends: jobs, or their jids, that must be complete first, a thousand at most; those that are, or are not there, do
                 not count.
             max_waiting: refuse if so many jobs wait already, or as many as the queue's setting allows, see
                 ``Queue.max_waiting``. They are counted without holding others up, so that a few more may come in at

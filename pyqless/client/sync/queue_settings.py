@@ -21,6 +21,9 @@ class QueueSettings(QueueView["Client"]):
 
     client: Client
 
+    def _set(self, name: str, value: float, unset: str) -> None:
+        self.client.storage.run(settings.set_(name, value, unset))
+
     @property
     def heartbeat(self) -> float | None:
         """For how many seconds a lock holds here; None where the setting ``heartbeat`` counts."""
@@ -28,7 +31,7 @@ class QueueSettings(QueueView["Client"]):
 
     @heartbeat.setter
     def heartbeat(self, seconds: float) -> None:
-        self.client.config.set(self.heartbeat_setting, seconds)
+        self._set(self.heartbeat_setting, seconds, "del queue.heartbeat")
 
     @heartbeat.deleter
     def heartbeat(self) -> None:
@@ -41,7 +44,7 @@ class QueueSettings(QueueView["Client"]):
 
     @max_concurrency.setter
     def max_concurrency(self, jobs: int) -> None:
-        self.client.config.set(self.max_concurrency_setting, jobs)
+        self._set(self.max_concurrency_setting, jobs, "del queue.max_concurrency")
 
     @max_concurrency.deleter
     def max_concurrency(self) -> None:
@@ -58,7 +61,7 @@ class QueueSettings(QueueView["Client"]):
 
     @max_waiting.setter
     def max_waiting(self, jobs: int) -> None:
-        self.client.config.set(self.max_waiting_setting, jobs)
+        self._set(self.max_waiting_setting, jobs, "del queue.max_waiting")
 
     @max_waiting.deleter
     def max_waiting(self) -> None:

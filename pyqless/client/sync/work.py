@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
 
@@ -27,7 +28,7 @@ class Work(JobView["Client"]):
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
     ) -> str:
         """
         Complete the job, or let it go on in another queue.
@@ -35,7 +36,7 @@ class Work(JobView["Client"]):
         Args:
             next_queue: where it goes on.
             delay: seconds to wait before it may run there.
-            depends: jids of jobs that must be complete before it may run there.
+            depends: jobs, or their jids, that must be complete before it may run there.
 
         Returns:
             str: its state now: ``complete``, or ``waiting``, ``scheduled`` or ``depends``.
@@ -53,7 +54,7 @@ class Work(JobView["Client"]):
         next_queue: str | None = None,
         *,
         delay: float = 0,
-        depends: Iterable[str] | None = None,
+        depends: Iterable[str | AnyJob] | None = None,
         source: str | None = None,
     ) -> Self | None:
         """

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pyqless.client import payload
 from pyqless.client.caller import Caller
 from pyqless.client.plain import plain
+from pyqless.client.references import AnyJob
 from pyqless.client.views.handle import UNREAD, Handle
 from pyqless.client.views.values import Failure
 from pyqless.core import lua, models
@@ -17,7 +18,7 @@ __all__ = ["JobView"]
 C = TypeVar("C", bound=Caller[Any])
 
 
-class JobView(Handle[C]):
+class JobView(Handle[C], AnyJob):
     """
     A job as it was last seen.
 

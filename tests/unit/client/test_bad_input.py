@@ -24,6 +24,7 @@ _stores = count()
 #: what is bad for an argument, by its annotation less ``| None``
 BAD: Final[dict[str, list[Any]]] = {
     "str": [5, b"x", True, "\ud800"],
+    "str | AnyJob": [5, b"x", True, "\ud800", NewJob("k")],
     "str | type": [5, b"x", True, "", "a\n", "\ud800", "x" * 600],
     "int": [-1, 1.5, True, "5", math.nan, HUGE],
     "float": [math.nan, "5", True, HUGE],
@@ -35,7 +36,7 @@ BAD: Final[dict[str, list[Any]]] = {
         [NewJob("k"), NewJob("k", priority="high")],  # type: ignore[arg-type]
     ],
     "Iterable[Job]": ["abc", 5, [5], ["runs"]],
-    "Iterable[Job | str]": ["abc", 5, [5], [b"x"], ["a\n"]],
+    "Iterable[str | AnyJob]": ["abc", 5, [5], [b"x"], ["a\n"], [NewJob("k")]],
     "OnConflict": ["explode", 5, b"keep"],
     "Source": ["everything", 5, b"log"],
     "Mapping[str, Callable[[Event], object]]": [5, [], {"put": 5}],

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pyqless import Client, Queue
-from pyqless.client import checks
+from pyqless.client import checks, references
+from pyqless.client.references import MOST_PARENTS
 from pyqless.errors import InvalidArgument
 
 BAD_NAMES = [None, 5, b"bytes", "", "a\0b", "a\nb", "a\rb", "é" * 257, "\ud800"]
@@ -72,8 +73,24 @@ def test_a_count_is_whole_and_at_least_one(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["urgent", b"bytes", 5, None, ["a", 5], ["a", ""]])
 def test_tags_are_a_list_of_texts(value: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"^tags must"):
+    with pytest.raises(InvalidArgument, match=r"^tags(\[1\])? must"):
         checks.names("tags", value)
+
+
+@pytest.mark.parametrize("value", ["", 5, None, b"b", "\0"])
+def test_of_several_names_the_one_at_fault_is_named_by_its_place(value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"^tags\[1\] must") as caught:
+        checks.names("tags", ["a", value, ""])
+    assert (caught.value.argument, caught.value.value) == ("tags[1]", value)
+
+
+def test_no_number_is_no_infinite_one() -> None:
+    with pytest.raises(InvalidArgument, match=r"^timeout must be a number: nan"):
+        checks.number("timeout", math.nan)
+    with pytest.raises(InvalidArgument, match=r"^timeout must be finite: inf"):
+        checks.number("timeout", math.inf)
+    with pytest.raises(InvalidArgument, match=r"^timeout must not be below 0: -inf"):
+        checks.number("timeout", -math.inf, least=0)
 
 
 def test_a_tag_that_is_given_twice_counts_once_and_the_order_stays() -> None:
@@ -81,12 +98,12 @@ def test_a_tag_that_is_given_twice_counts_once_and_the_order_stays() -> None:
 
 
 def test_a_job_may_wait_for_so_many_in_one_call() -> None:
-    most = [f"J{number}" for number in range(checks.MOST_PARENTS)]
-    assert checks.parents("depends", [*most, "J0"]) == most
+    most = [f"J{number}" for number in range(MOST_PARENTS)]
+    assert references.parents("depends", [*most, "J0"]) == most
     with pytest.raises(
         InvalidArgument, match="no more than 1000 jobs in one call, not 1001"
     ) as caught:
-        checks.parents("depends", TOO_MANY)
+        references.parents("depends", TOO_MANY)
     assert (caught.value.argument, caught.value.value) == ("depends", 1001)
 
 
@@ -137,7 +154,7 @@ def mail(client: Client) -> Queue:
 
 
 #: more than a call may wait for
-TOO_MANY = [f"J{number}" for number in range(checks.MOST_PARENTS + 1)]
+TOO_MANY = [f"J{number}" for number in range(MOST_PARENTS + 1)]
 
 CALLS: list[tuple[str, Call]] = [
     ("name", lambda client: client.queues[""]),
@@ -149,7 +166,7 @@ CALLS: list[tuple[str, Call]] = [
     ("tags", lambda client: mail(client).put("k", tags="urgent")),
     ("delay", lambda client: mail(client).put("k", delay=-1)),
     ("retries", lambda client: mail(client).put("k", retries=-1)),
-    ("depends", lambda client: mail(client).put("k", depends=["a-dependents"])),
+    ("depends[0]", lambda client: mail(client).put("k", depends=["a-dependents"])),
     ("depends", lambda client: mail(client).put("k", depends=TOO_MANY)),
     ("data", lambda client: mail(client).put("k", object())),
     ("interval", lambda client: mail(client).recur("k", None, 0)),
@@ -164,8 +181,8 @@ CALLS: list[tuple[str, Call]] = [
     ("day", lambda client: mail(client).stats(math.inf)),
     ("jid", lambda client: client.jobs[""]),
     ("jid", lambda client: client.jobs.get("")),
-    ("jids", lambda client: client.jobs.multiget("a", "")),
-    ("jids", lambda client: client.jobs.cancel("a", "")),
+    ("jids[1]", lambda client: client.jobs.multiget("a", "")),
+    ("jids[1]", lambda client: client.jobs.cancel("a", "")),
     ("group", lambda client: client.jobs.failed("")),
     ("tag", lambda client: client.jobs.tagged("")),
     ("count", lambda client: client.jobs.complete(0, 0)),
@@ -207,7 +224,7 @@ JOB_CALLS: list[tuple[str, Callable[[Any], object]]] = [
     ("jids", lambda job: job.undepend("all")),
     ("jids", lambda job: job.undepend("a", all=True)),
     ("tags", lambda job: job.tag()),
-    ("tags", lambda job: job.untag("")),
+    ("tags[0]", lambda job: job.untag("")),
     ("priority", lambda job: job.set_priority("high")),
     ("message", lambda job: job.log(None)),
     ("what", lambda job: job.log("m", what="else")),

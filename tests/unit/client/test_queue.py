@@ -8,10 +8,11 @@ import sys
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pyqless import Client, Queue
+from pyqless import AsyncClient, Client, Queue
 from pyqless.core import settings
 from pyqless.errors import DataTooLarge, InvalidArgument, InvalidSetting, QueueFull, QueueNotEmpty
 from tests.unit.client.moved import MovedClock
@@ -238,6 +239,24 @@ def test_a_queue_can_limit_how_many_jobs_wait(client: Client, queue: Queue) -> N
 def test_a_heartbeat_is_a_number_above_zero(queue: Queue, value: float) -> None:
     with pytest.raises(InvalidArgument, match="mail-heartbeat"):
         queue.heartbeat = value
+
+
+@pytest.mark.parametrize("name", ["heartbeat", "max_concurrency", "max_waiting"])
+async def test_who_sets_nothing_is_told_what_goes_back_to_the_default(
+    client: Client, queue: Queue, async_client: AsyncClient, name: str
+) -> None:
+    assert getattr(queue, name) is None
+    with pytest.raises(InvalidArgument, match=rf"^mail-.* cannot be .*, del queue\.{name} goes"):
+        setattr(queue, name, None)
+    setter = getattr(async_client.queues["mail"], f"set_{name}")
+    with pytest.raises(InvalidArgument, match=rf"cannot be .*, queue\.del_{name}\(\) goes"):
+        await setter(None)
+    nothing: Any = None
+    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be .*, unset\(\) goes"):
+        client.config["heartbeat"] = nothing
+    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be .*, unset\(\) goes"):
+        await async_client.config.set("heartbeat", nothing)
+    assert client.storage.metrics.commits == 1
 
 
 def test_a_heartbeat_that_another_writer_spoilt_is_named(client: Client, queue: Queue) -> None:
