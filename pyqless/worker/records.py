@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from pyqless.client import Client
 from pyqless.core import presence
-from pyqless.core.effects import Factory
+from pyqless.core.effects import Factory, Transition
 from pyqless.core.presence import Presence
-from pyqless.errors import QlessError
+from pyqless.core.transaction import Transaction
+from pyqless.errors import QlessError, StoreUnsupported
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.waiting import is_refusal
@@ -126,15 +127,21 @@ class Teller:
         }
 
     def word(self) -> Factory[None] | None:
-        """What is to be told now: when it is time, or something has changed, but a second after the last word at least."""
+        """
+        What is to be told now: when it is time, or something has changed, but a second after the last word at least.
+
+        The first word is published, too: a store that lets nobody do that would refuse the end of each job.
+        """
         now = self._monotonic()
         if now < self._next - PERIOD + 1.0:
             return None
         fields = self._fields()
         if now < self._next and fields == self._told:
             return None
+        is_first = not self._told
         self._next, self._told = now + PERIOD, fields
-        return partial(presence.announce, worker=self._name, fields=fields)
+        word = partial(presence.announce, worker=self._name, fields=fields)
+        return partial(_aloud, word, worker=self._name) if is_first else word
 
     def last_word(self) -> Factory[None]:
         """What takes back all that was told; see ``presence.withdraw``."""
@@ -153,13 +160,32 @@ def quietly(*, at_first: bool = False) -> Iterator[None]:
 
     Args:
         at_first: but let a refusal through.
+
+    Raises:
+        StorageError: the refusal.
     """
     try:
         yield
     except QlessError as error:
         if at_first and is_refusal(error):
-            raise
+            raise _explained(error) from error
         logger.debug("nobody hears of this worker: %s", error)
+
+
+def _aloud(word: Factory[None], tx: Transaction, worker: str) -> Transition[None]:
+    yield from word(tx)
+    tx.publish(presence.record_key(tx.keys, worker), "")
+
+
+def _explained(error: QlessError) -> QlessError:
+    """A refusal, with what helps where a user has all rights but those to channels, as new users of Redis 7 do."""
+    if error.argument != "PUBLISH":
+        return error
+    text = (
+        "the store lets this user publish nothing, and no job can be ended without:"
+        f" give it the right to channels that `pyqless doctor --acl worker` prints, such as &ql:* ({error})"
+    )
+    return StoreUnsupported(text, argument="PUBLISH", value=error.value)
 
 
 def _shown(attempt: Attempt) -> dict[str, Any]:
