@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from pyqless.client import AsyncClient, AsyncJob
-from pyqless.core import releasing
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
@@ -26,7 +25,7 @@ from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
 from pyqless.worker.stopping import StopReason
 from pyqless.worker.titles import set_title
-from pyqless.worker.verdicts import Left, Stopped, Verdict
+from pyqless.worker.verdicts import Left, Stopped, Verdict, giving_back
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["AsyncWorker"]
@@ -185,7 +184,7 @@ class AsyncWorker:
             self._pulse.unwatch(attempt)
             if self._attempts.get(job.jid) is attempt:
                 del self._attempts[job.jid]
-            self.jobs_done += 1
+            self.jobs_done += not attempt.left
             if self.settings.limits.are_reached(self.jobs_done) and self.control.is_running:
                 self.exit_code = ExitCode.RECYCLE
                 self.control.finish()
@@ -201,15 +200,8 @@ class AsyncWorker:
     async def _put_off(self, job: AsyncJob) -> None:
         """See ``ThreadWorker``: the job's last run has not ended here."""
         with quietly():
-            await self.client.storage.run(
-                partial(
-                    releasing.release,
-                    jid=job.jid,
-                    worker=self.name,
-                    why="its last run has not ended",
-                    delay=PUT_OFF,
-                )
-            )
+            why = "its last run has not ended"
+            await self.client.storage.run(giving_back(job.jid, self.name, why, PUT_OFF))
 
     # -- orders -------------------------------------------------------------------------------
 

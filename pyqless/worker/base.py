@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import ClassVar
@@ -24,6 +25,7 @@ from pyqless.worker.steady import Steady
 from pyqless.worker.stopping import JobStopped, StopReason
 from pyqless.worker.titles import set_title
 from pyqless.worker.verdicts import Stopped, Verdict
+from pyqless.worker.waiting import SLICE
 
 __all__ = ["BlockingWorker"]
 
@@ -125,8 +127,7 @@ class BlockingWorker:
         Args:
             goes_on: take the next job with the end of this one, if nothing is to be done in between.
         """
-        storage, runner = self.client.storage, self.settings.runner
-        attempt = Attempt.of(job, float(storage.clock()))
+        attempt = Attempt.of(job, float(self.client.storage.clock()))
         self._attempts[job.jid] = attempt
         self._keeper.watch(attempt)
         self.pass_on_orders()  # one may have come since the job was asked for
@@ -136,9 +137,9 @@ class BlockingWorker:
                 self.exit_code = ExitCode.CUT_OFF
             self._count()
             takes_next = goes_on and self._may_go_on(job.queue_name)
-            return settle(storage, runner, verdict, job, attempt, takes_next=takes_next)
+            return self._settle(verdict, job, attempt, takes_next=takes_next)
         except KeyboardInterrupt:
-            settle(storage, runner, Stopped(StopReason.STOPPING), job, attempt)
+            self._settle(Stopped(StopReason.STOPPING), job, attempt)
             raise
         finally:
             self._keeper.unwatch(attempt)
@@ -154,6 +155,26 @@ class BlockingWorker:
             return Stopped(stopped.reason)
         except OSError as error:  # no sandbox
             return self.settings.runner.judge(job, attempt, error)
+
+    def _settle(
+        self, verdict: Verdict, job: Job, attempt: Attempt, *, takes_next: bool = False
+    ) -> Settled[Job]:
+        """Tell the end, for as long as the worker has time for that."""
+        return settle(
+            self.client.storage,
+            self.settings.runner,
+            verdict,
+            job,
+            attempt,
+            self._pause,
+            takes_next=takes_next,
+            gives_up=lambda: self.control.is_over,
+        )
+
+    def _pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.control.is_over and (left := end - time.monotonic()) > 0:
+            time.sleep(min(SLICE, left))
 
     def _count(self) -> None:
         """Take note of the end of a job; the last one, if a limit is reached."""

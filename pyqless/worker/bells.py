@@ -27,8 +27,8 @@ __all__ = ["AsyncBell", "Bell"]
 
 logger = logging.getLogger("pyqless.worker")
 
-#: seconds after which a subscription that broke is tried again
-RESUBSCRIBE: Final = 5.0
+#: seconds after which it is seen to that somebody listens, lest a subscription has broken
+RESUBSCRIBE: Final = 1.0
 
 #: seconds after which jobs are asked for all the same: the store lists workers by the moment at which each last did so
 ASK: Final = 60.0

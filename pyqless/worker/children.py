@@ -15,7 +15,8 @@ from typing import Any
 
 from pyqless.client import Job
 from pyqless.client.requests.effects import telling_end
-from pyqless.core import failures, releasing, retrying
+from pyqless.core import failures, retrying
+from pyqless.core.waking import announced
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.child import Began, Changed, Ended, Plan, live
 from pyqless.worker.custody import Custody
@@ -24,7 +25,7 @@ from pyqless.worker.lifelines import is_suspended, kill_group, lead_group
 from pyqless.worker.records import Teller
 from pyqless.worker.settings import ExitCode
 from pyqless.worker.stopping import StopReason
-from pyqless.worker.verdicts import Again, Failed, Stopped, group_name
+from pyqless.worker.verdicts import Again, Failed, Stopped, giving_back, group_name
 
 __all__ = ["Child"]
 
@@ -134,7 +135,7 @@ class Child:
         )
         attempt.on_stop = self._stop
         self.attempts[message.jid] = attempt
-        custody.take(attempt, lambda: self.is_suspended)
+        custody.take(attempt, lambda: self.killed_for is not None or self.is_suspended)
 
     @staticmethod
     def _change(attempt: Attempt, message: Changed) -> None:
@@ -183,7 +184,7 @@ class Child:
             return self._blame(job, "ChildDied", f"the process that ran it {self.end}", retry=True)
         why = "its worker ended" if self.killed_for is None else self.killed_for.value
         verdict = Stopped(self.killed_for or StopReason.STOPPING)
-        return Fate(partial(releasing.release, jid=job.jid, worker=self.name, why=why), verdict)
+        return Fate(giving_back(job.jid, self.name, why), verdict)
 
     @property
     def end(self) -> str:
@@ -204,7 +205,7 @@ class Child:
                 group=group,
                 message=message,
             )
-            return Fate(telling_end(job.jid, again), Again(0.0, group, message))
+            return Fate(announced(telling_end(job.jid, again)), Again(0.0, group, message))
         fail = partial(
             failures.fail, jid=job.jid, worker=self.name, group=group, message=message, data=None
         )

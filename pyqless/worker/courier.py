@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Final
 
 from pyqless.worker.children import Child
 from pyqless.worker.control import Control
 from pyqless.worker.stopping import StopReason
 
 __all__ = ["Courier"]
+
+#: seconds from one child's stacks to the next one's
+APART: Final = 0.1
 
 
 class Courier:
@@ -29,6 +34,8 @@ class Courier:
         self._known = Control(control.grace)
         self._reload = reload
         self._stale: list[Child] = []
+        self._to_show: list[Child] = []
+        self._show_at = float("-inf")
 
     def deliver(self, children: Sequence[Child]) -> None:
         """Take to the children what they do not know yet; those whose time is over are killed."""
@@ -54,11 +61,16 @@ class Courier:
                 child.order("pause" if self._control.is_paused else "resume")
 
     def _show_stacks(self, children: Sequence[Child]) -> None:
+        """Let the children show their stacks, one after the other: they would write into each other's lines."""
         if self._control.dumps > self._known.dumps:
             self._known.dumps = self._control.dumps
-            for child in children:
-                with suppress(ProcessLookupError):
-                    os.kill(child.pid, signal.SIGUSR2)
+            self._to_show = list(children)
+        self._to_show = [child for child in self._to_show if child in children]
+        if self._to_show and time.monotonic() >= self._show_at:
+            child = self._to_show.pop(0)
+            self._show_at = time.monotonic() + APART
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGUSR2)
 
     def _drop(self, children: Sequence[Child]) -> None:
         if self._control.drops > self._known.drops:

@@ -62,20 +62,20 @@ def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -
 
 
 def log_stopped(reason: StopReason, attempt: Attempt, now: float) -> None:
-    """Say in the log that a run was stopped, or that its end is refused since the lock is gone."""
+    """Say in the log that a run was stopped, or that it is of no use, however it has ended, since its lock is gone."""
     seconds = now - attempt.began
     fields = {**attempt.fields, "seconds": seconds, "outcome": "stopped", "reason": reason.value}
-    how = "stopped" if reason in GIVEN_BACK else "refused"
+    how = "stopped" if reason in GIVEN_BACK else "ended in vain"
     text = "job %s (%s) %s after %.3f s: %s"
     logger.warning(text, attempt.jid, attempt.klass, how, seconds, reason, extra=fields)
 
 
-def log_left(attempt: Attempt, now: float) -> None:
-    """Say in the log that a run may go on, and that its lock has to run out."""
+def log_left(attempt: Attempt, now: float, why: str = "it does not end") -> None:
+    """Say in the log that nobody tells the end of a run, so that its lock has to run out."""
     seconds = now - attempt.began
     fields = {**attempt.fields, "seconds": seconds, "outcome": "left"}
-    text = "job %s (%s) is left to its lock after %.3f s: it does not end"
-    logger.error(text, attempt.jid, attempt.klass, seconds, extra=fields)
+    text = "job %s (%s) is left to its lock after %.3f s: %s"
+    logger.error(text, attempt.jid, attempt.klass, seconds, why, extra=fields)
 
 
 def _log_failure(group: str, message: str, attempt: Attempt, seconds: float) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 from pyqless.client import Client
 from pyqless.core import presence
 from pyqless.errors import QlessError
+from pyqless.worker.attempts import Attempt
+from pyqless.worker.ends import log_left
 from pyqless.worker.leftovers import Dealing, deal_with
 from pyqless.worker.waiting import Backoff
 
@@ -18,34 +23,42 @@ __all__ = ["Estates"]
 logger = logging.getLogger("pyqless.worker")
 
 
+class _Estate(NamedTuple):
+    """What a child leaves behind."""
+
+    dealing: Dealing
+    #: the runs that it has told of
+    attempts: Sequence[Attempt]
+
+
 class Estates:
     """The names of dead children, and what is to become of the jobs that they had in hand."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._open: dict[str, Dealing] = {}
+        self._open: dict[str, _Estate] = {}
         self._backoff = Backoff()
         self._try_at = float("-inf")
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def add(self, name: str, dealing: Dealing) -> None:
+    def add(self, name: str, dealing: Dealing, attempts: Sequence[Attempt] = ()) -> None:
         """Take on what a child leaves behind; nobody is to work under its name any more."""
-        self._open[name] = dealing
+        self._open[name] = _Estate(dealing, attempts)
         self._try_at = float("-inf")
 
     def settle(self) -> None:
         """Deal with all that there is, unless the store was away a moment ago."""
         if time.monotonic() < self._try_at:
             return
-        for name, dealing in list(self._open.items()):
+        for name, estate in list(self._open.items()):
             try:
-                deal_with(self._client, name, dealing)
+                deal_with(self._client, name, estate.dealing)
                 self._client.storage.run(partial(presence.withdraw, worker=name))
             except QlessError as error:
-                text = "what %s had in hand is dealt with later: %s"
-                logger.warning(text, name, error, extra={"worker": name})
+                log = logger.warning if self._backoff.is_fresh else logger.debug
+                log("what %s has left is seen to later: %s", name, error, extra={"worker": name})
                 self._try_at = time.monotonic() + self._backoff.next()
                 return
             del self._open[name]
@@ -58,3 +71,5 @@ class Estates:
             self.settle()
             if self._open:
                 time.sleep(0.1)
+        for attempt in chain.from_iterable(estate.attempts for estate in self._open.values()):
+            log_left(attempt, self._client.storage.clock(), "the store does not hear of it")

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Final
 
 from pyqless.client import AsyncClient, AsyncJob, Client, Job
 from pyqless.core.cleaning import known_queues
+from pyqless.core.effects import Factory
+from pyqless.core.waking import Outlook, outlook
 from pyqless.errors import QlessError, RequestError
 from pyqless.worker.bells import AsyncBell, Bell
 from pyqless.worker.control import Control
@@ -56,6 +59,10 @@ class Lookout:
         self._begun = None
         return self.queues != before
 
+    def looks(self, *, at_first: bool) -> list[Factory[Outlook]]:
+        """What is to be tried before any job is taken: who may pop, but not look, is refused here rather than later."""
+        return [partial(outlook, queue=name) for name in self.queues[:1]] if at_first else []
+
     def order(self) -> Iterator[str]:
         """The queues in the order in which to try them; taken one by one."""
         begun, self._begun = self._begun, None
@@ -75,6 +82,11 @@ class Weather:
     def __init__(self) -> None:
         self._backoff = Backoff()
         self._has_served = False
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no call has come through yet."""
+        return not self._has_served
 
     @property
     def is_fair(self) -> bool:
@@ -153,6 +165,8 @@ class Fetcher:
         knows = self._lookout.needs_known(now)
         if knows and self._lookout.know(self._client.storage.run(known_queues), now):
             self._is_due = True
+        for look in self._lookout.looks(at_first=self._weather.is_unknown):
+            self._client.storage.run(look)
         is_due, self._is_due = self._is_due, True
         if not is_due:
             return []
@@ -221,6 +235,8 @@ class AsyncFetcher:
         knows = self._lookout.needs_known(now)
         if knows and self._lookout.know(await self._client.storage.run(known_queues), now):
             self._is_due = True
+        for look in self._lookout.looks(at_first=self._weather.is_unknown):
+            await self._client.storage.run(look)
         is_due, self._is_due = self._is_due, True
         if not is_due:
             return []

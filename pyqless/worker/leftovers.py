@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pyqless.client import AsyncClient, Client, Job
-from pyqless.core import lua, releasing
+from pyqless.core import lua
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.core.workers import WorkerCounts
 from pyqless.errors import JobLost, JobNotFound, NotRunning
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.ends import as_taken, log_end
-from pyqless.worker.verdicts import Again, Verdict
+from pyqless.worker.verdicts import Again, Verdict, giving_back
 
 __all__ = ["Dealing", "Fate", "deal_with", "release", "resume", "resume_async"]
 
@@ -37,7 +37,7 @@ Dealing = Callable[[Job], Fate]
 
 def release(name: str, why: str) -> Dealing:
     """Give jobs back at no cost."""
-    return lambda job: Fate(partial(releasing.release, jid=job.jid, worker=name, why=why))
+    return lambda job: Fate(giving_back(job.jid, name, why))
 
 
 def deal_with(client: Client, name: str, dealing: Dealing) -> int:
@@ -127,7 +127,7 @@ async def resume_async(client: AsyncClient, name: str) -> int:
 
 async def _release_async(client: AsyncClient, worker: str, jid: str) -> int:
     try:
-        await client.storage.run(partial(releasing.release, jid=jid, worker=worker, why="resumed"))
+        await client.storage.run(giving_back(jid, worker, "resumed"))
     except (JobLost, JobNotFound, NotRunning) as error:
         logger.info("left alone: %s", error, extra={"jid": jid, "worker": worker})
         return 0

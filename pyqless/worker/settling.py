@@ -12,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pyqless.client.views import JobView
@@ -50,6 +51,10 @@ _Step: TypeAlias = Factory[Any] | float
 J = TypeVar("J", bound=JobView[Any])
 
 
+def _never() -> bool:
+    return False
+
+
 class Settled(NamedTuple, Generic[J]):
     """How the store took the end of a run."""
 
@@ -67,14 +72,18 @@ def settle(
     sleep: Callable[[float], None] = time.sleep,
     *,
     takes_next: bool = False,
+    gives_up: Callable[[], bool] = _never,
 ) -> Settled[J]:
     """
     Tell the store how a run has ended.
 
     Args:
+        gives_up: whether to leave the job to its lock rather than to tell again what the store has not answered.
         takes_next: take the next job of the queue, in the same transaction, if this one is done.
     """
-    steps = _settling(runner, verdict, job, attempt, storage.clock, takes_next=takes_next)
+    steps = _settling(
+        runner, verdict, job, attempt, storage.clock, takes_next=takes_next, gives_up=gives_up
+    )
     answer: Any = None
     while True:
         try:
@@ -124,6 +133,7 @@ def _settling(
     clock: Callable[[], float],
     *,
     takes_next: bool = False,
+    gives_up: Callable[[], bool] = _never,
 ) -> Generator[_Step, Any, Settled[J]]:
     """Tell the end, and take the next job with it; where the two cannot be done together, tell the end alone."""
     answer: Any = None
@@ -133,7 +143,8 @@ def _settling(
             return Settled(verdict, _following(job, answer))
     # a store that is at fault may have done half of it, or all
     doubtful = isinstance(answer, StorageError)
-    told = yield from _telling(runner, verdict, job, attempt, clock, doubtful=doubtful)
+    is_over = partial(_is_over, attempt, clock, gives_up)
+    told = yield from _telling(runner, verdict, job, attempt, is_over, doubtful=doubtful)
     return Settled(told)
 
 
@@ -159,7 +170,7 @@ def _telling(
     verdict: Verdict,
     job: JobView[Any],
     attempt: Attempt,
-    clock: Callable[[], float],
+    is_over: Callable[[], bool],
     *,
     doubtful: bool,
 ) -> Generator[_Step, Any, Verdict]:
@@ -180,15 +191,19 @@ def _telling(
                 # said twice, since the first answer was lost on its way
                 return _as_answered(verdict, job, None)
             return _lost(attempt, answer)
-        is_over = not attempt.holds or clock() > attempt.expires + GRACE
-        if isinstance(answer, StoreCorrupted | RequestError) or is_over:
+        if isinstance(answer, StoreCorrupted | RequestError) or is_over():
             text = "job %s: its end cannot be told: %s"
             logger.error(text, attempt.jid, answer, extra=attempt.fields)
             return Left()
         doubtful = doubtful or isinstance(answer, OutcomeUnknown)
-        text = "job %s: its end is told again: %s"
-        logger.warning(text, attempt.jid, answer, extra=attempt.fields)
+        log = logger.warning if backoff.is_fresh else logger.debug
+        log("job %s: its end is told again: %s", attempt.jid, answer, extra=attempt.fields)
         yield backoff.next()
+
+
+def _is_over(attempt: Attempt, clock: Callable[[], float], gives_up: Callable[[], bool]) -> bool:
+    """Whether there is no use in telling the end once more, or no time."""
+    return not attempt.holds or clock() > attempt.expires + GRACE or gives_up()
 
 
 def _prepared(

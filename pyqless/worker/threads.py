@@ -6,17 +6,16 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar, Final
 
 from pyqless.client import Client, Job
-from pyqless.core import releasing
 from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.base import BlockingWorker
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Settings, at_once
 from pyqless.worker.stopping import StopReason
+from pyqless.worker.verdicts import giving_back
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["ThreadWorker"]
@@ -116,15 +115,8 @@ class ThreadWorker(BlockingWorker):
             return True
         last.stop(StopReason.LOST)
         with suppress(QlessError):  # then its lock expires
-            self.client.storage.run(
-                partial(
-                    releasing.release,
-                    jid=job.jid,
-                    worker=self.name,
-                    why="its last run has not ended",
-                    delay=PUT_OFF,
-                )
-            )
+            why = "its last run has not ended"
+            self.client.storage.run(giving_back(job.jid, self.name, why, PUT_OFF))
         return False
 
     # -- in the threads -----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pyqless.client.views import JobView
 from pyqless.core import failures, releasing
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
+from pyqless.core.waking import announced
 from pyqless.core.working import Turn
 from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
@@ -23,6 +24,7 @@ __all__ = [
     "Left",
     "Stopped",
     "Verdict",
+    "giving_back",
     "group_name",
     "request",
     "turn",
@@ -85,11 +87,14 @@ def request(
         case Failed(group, message):
             return _fail(job, attempt, group_name(group) or "failed", message)
         case Stopped(reason) if reason in GIVEN_BACK:
-            return partial(
-                releasing.release, jid=attempt.jid, worker=attempt.worker, why=reason.value
-            )
+            return giving_back(attempt.jid, attempt.worker, reason.value)
         case _:
             return None
+
+
+def giving_back(jid: str, worker: str, why: str, delay: float = 0.0) -> Factory[None]:
+    """The transition that gives back a job at no cost, and wakes whoever waits for one; see ``releasing.release``."""
+    return announced(partial(releasing.release, jid=jid, worker=worker, why=why, delay=delay))
 
 
 def turn(

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from redis import ResponseError
 
-from pyqless.errors import QlessError, StoreCorrupted, StoreRefused, StoreUnsupported
+from pyqless.errors import (
+    QlessError,
+    StoreCorrupted,
+    StoreRefused,
+    StoreUnavailable,
+    StoreUnsupported,
+)
 
 __all__ = ["SLICE", "Backoff", "is_refusal"]
 
@@ -21,13 +29,19 @@ def is_refusal(error: QlessError) -> bool:
     """
     Whether a store that has never served us will not do so, however often it is asked.
 
-    A wrong password, too few rights, no such database, a file of another kind or without a directory: there is an answer,
-    while a store that is away gives none.
+    A wrong password, too few rights, no such database, a file of another kind, of another user or without a directory: there
+    is an answer, while a store that is away gives none.
     """
     if isinstance(error, StoreCorrupted):
         return error.argument == "path"  # of a file; anything else is damage in one place
-    has_answered = isinstance(error.__cause__, ResponseError | FileNotFoundError)
+    if isinstance(error, StoreUnavailable) and error.argument == "path":
+        return not _can_be_used(str(error.value))  # if it can, others keep it locked
+    has_answered = isinstance(error.__cause__, ResponseError)
     return has_answered or isinstance(error, StoreRefused | StoreUnsupported)
+
+
+def _can_be_used(path: str) -> bool:
+    return Path(path).is_file() and os.access(path, os.R_OK | os.W_OK)
 
 
 class Backoff:

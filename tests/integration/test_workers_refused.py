@@ -108,6 +108,14 @@ def test_a_file_without_a_directory_is_final(tmp_path: Path, kind: str) -> None:
     assert told.count("\n") == 1
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_path_that_is_no_file_is_final(tmp_path: Path, kind: str) -> None:
+    status, told = run(kind, f"sqlite:///{tmp_path}")
+    assert status == 1
+    assert told.startswith(f"pyqless: {tmp_path}: it cannot be opened")
+    assert told.count("\n") == 1
+
+
 @pytest.mark.parametrize("kind", ["serial", "threads", "asyncio"])
 def test_rights_that_are_taken_away_later_are_waited_for(server: Server, kind: str) -> None:
     """A store that has served once may have a bad moment only."""

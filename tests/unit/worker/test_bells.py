@@ -17,6 +17,7 @@ from pyqless.worker import bells
 from pyqless.worker.bells import AsyncBell, Bell
 from pyqless.worker.control import Control
 from pyqless.worker.fetching import AsyncFetcher, Fetcher, Lookout
+from pyqless.worker.verdicts import giving_back
 from tests.unit.worker.conftest import Clock
 
 
@@ -113,13 +114,13 @@ async def test_a_worker_without_work_asks_once_and_looks_now_and_then(
     idle: Idle, clock: Clock
 ) -> None:
     assert await idle.turns(10) == []
-    assert (idle.pops, idle.looks) == (2, 1), "it asks once more when it has begun to listen"
+    assert (idle.pops, idle.looks) == (2, 2), "it asks once more when it has begun to listen"
     clock.now += 19.9
     assert await idle.turns(10) == []
-    assert idle.looks == 1
+    assert idle.looks == 2
     clock.now += 0.2
     assert await idle.turns(10) == []
-    assert (idle.pops, idle.looks) == (2, 2)
+    assert (idle.pops, idle.looks) == (2, 3)
 
 
 @pytest.mark.parametrize("what", ["delay", "recurrence", "lock"])
@@ -192,6 +193,16 @@ async def test_what_was_said_while_nobody_listened_wakes_once(
     asked = idle.pops
     assert await idle.turns(5) == []
     assert idle.pops == asked + 1
+
+
+async def test_a_job_that_a_worker_gives_back_wakes_the_others(
+    idle: Idle, other: Client, queue: Queue
+) -> None:
+    queue.put("k", {}, jid="J")
+    queue.pop()
+    assert await idle.turns(5) == []
+    other.storage.run(giving_back("J", "bob", "dropped"))
+    assert await idle.turns(2) == ["J"]
 
 
 async def test_what_lua_clients_do_in_silence_is_found_at_the_next_look(
@@ -274,7 +285,7 @@ async def test_a_store_that_lets_nobody_listen_is_told_once(
     assert caplog.messages == ["the store lets nobody listen: looking every 20 s"]
 
 
-async def test_a_subscription_that_fails_is_tried_again_a_few_seconds_later(
+async def test_a_subscription_that_fails_is_tried_again_a_second_later(
     idle: Idle, clock: Clock, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -287,11 +298,11 @@ async def test_a_subscription_that_fails_is_tried_again_a_few_seconds_later(
         patch.setattr(idle.storage, "subscribe", fail)
         await idle.turns(5)
         assert len(asked) == 1
-        clock.now += 5
+        clock.now += 1
         await idle.turns(5)
         assert len(asked) == 2
     queue.put("k", {}, jid="J")
-    clock.now += 5
+    clock.now += 1
     assert await idle.turns(2) == ["J"], "it asks once more when it has begun to listen"
 
 

@@ -530,7 +530,7 @@ def _ends_after_its_lock(job: Any) -> None:
     [
         (_says_nothing, True, "its lock will expire"),
         (_raises_after_its_end, False, "raised after its end"),
-        (_ends_after_its_lock, False, "refused after 0.000 s: lost"),
+        (_ends_after_its_lock, False, "ended in vain after 0.000 s: lost"),
     ],
 )
 def test_what_is_odd_about_an_end_is_told_with_the_jobs_fields(
