@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -13,7 +15,7 @@ from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.core.waking import announced
 from pyqless.core.working import Turn
-from pyqless.errors import InvalidArgument
+from pyqless.errors import InvalidArgument, QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
 
@@ -29,6 +31,8 @@ __all__ = [
     "request",
     "turn",
 ]
+
+logger = logging.getLogger("pyqless.worker")
 
 #: how long the name of a group may be, characters: some bytes each, and the store takes 512
 GROUP_LIMIT: Final = 120
@@ -125,11 +129,32 @@ def _fail(job: JobView[Any], attempt: Attempt, group: str, message: str) -> Fact
 
 
 def _with_result(job: JobView[Any], value: Any, complete: Factory[Any]) -> Factory[Any]:
-    """Enter the result into the job's history in the same transaction: it lives as long as the job is kept."""
-    note = requests.log(job, "result", {"value": value})
+    """
+    Enter the result into the job's history in the same transaction: it lives as long as the job is kept.
+
+    One that cannot be written is left out: what the job has done is done, and would not be undone by a failure.
+    """
+    try:
+        note = requests.log(job, "result", {"value": value})
+    except Exception as error:  # noqa: BLE001 - the client's encoder is not ours
+        _leave_out(job, error)
+        return complete
 
     def begin(tx: Transaction) -> Transition[Any]:
         yield from note(tx)
         return (yield from complete(tx))
 
     return begin
+
+
+def _leave_out(job: JobView[Any], error: Exception) -> None:
+    names = {"klass": job.klass_name, "queue": job.queue_name, "worker": job.acting_worker}
+    why = re.sub(r"^data(\['value'\])?", "result", str(error))
+    logger.error(
+        "job %s (%s) is complete, but its result is left out: %s",
+        job.jid,
+        job.klass_name,
+        why,
+        exc_info=None if isinstance(error, QlessError) else error,
+        extra={"jid": job.jid, **names},
+    )

@@ -13,7 +13,17 @@ from typing import Any
 import pytest
 
 from pyqless import Client, Queue
-from pyqless.worker import Finder, JobStopped, Retry, StopReason, TimeLimitExceeded, uses
+from pyqless.worker import (
+    Finder,
+    JobStopped,
+    Retry,
+    Runner,
+    SerialWorker,
+    Settings,
+    StopReason,
+    TimeLimitExceeded,
+    uses,
+)
 from pyqless.worker.middleware import (
     constant,
     exponential,
@@ -69,13 +79,44 @@ def test_a_result_is_kept_with_the_history_when_asked(
     assert [entry["value"] for entry in job.history if entry["what"] == "result"] == [{"sum": 3}]
 
 
-def test_a_result_that_cannot_be_kept_fails_the_job(
-    client: Client, queue: Queue, finder: Finder, work: Work
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"ids": [1j]}, "result['ids'][0] is of a type that JSON has not, complex: 1j"),
+        (1j, "result is of a type that JSON has not, complex: 1j"),
+        ("x" * 2**21, "result is too large: "),
+    ],
+)
+def test_a_job_whose_result_cannot_be_kept_is_complete_without(
+    client: Client,
+    queue: Queue,
+    finder: Finder,
+    work: Work,
+    caplog: pytest.LogCaptureFixture,
+    result: Any,
+    words: str,
+) -> None:
+    finder.register("run")(lambda job: result)
+    queue.put("run", {}, jid="J")
+    assert work(keeps_results=True) == Done(result)
+    job = client.jobs["J"]
+    assert (job.state, job.result) == ("complete", None)
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert f"job J (run) is complete, but its result is left out: {words}" in record.getMessage()
+    assert (record.__dict__["jid"], record.__dict__["queue"]) == ("J", "mail")
+    assert record.exc_info is None
+
+
+def test_what_breaks_in_an_encoder_leaves_out_the_result(
+    url: str, queue: Queue, finder: Finder, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     finder.register("run")(lambda job: object())
     queue.put("run", {}, jid="J")
-    assert work(keeps_results=True).group == "run:InvalidArgument"
-    assert client.jobs["J"].state == "failed"
+    with Client(url, clock=clock, worker_name="ann", encoder=lambda value: value.name) as client:
+        runner = Runner(finder=finder, keeps_results=True)
+        SerialWorker(client, Settings(queues=["mail"], runner=runner)).drain()
+        assert client.jobs["J"].state == "complete"
+    assert "AttributeError" in caplog.text
 
 
 def test_data_that_cannot_be_stored_fails_the_job_and_stays_as_it_was(
