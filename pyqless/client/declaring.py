@@ -139,10 +139,15 @@ class JobFunction(Generic[P, R]):
         return self.options().on(client)
 
     def data(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], encoder: Encoder | None = None
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        encoder: Encoder | None = None,
+        *,
+        whole: bool = False,
     ) -> dict[str, Any]:
         """The data of a job that makes a call; see ``Arguments.data``."""
-        return self._arguments.data(args, kwargs, encoder)
+        return self._arguments.data(args, kwargs, encoder, whole=whole)
 
     @property
     def defaults(self) -> PutOptions:
@@ -210,8 +215,10 @@ def job(
         require_client(client)
 
     def declare(function: Callable[P, R]) -> JobFunction[P, R]:
+        if isinstance(function, staticmethod):
+            function = function.__func__
         return JobFunction(
-            checks.function("function", function),
+            _checked(function),
             klass_name=_name_of(function) if name is None else checks.name("name", name),
             queue_name=checks.name("queue", queue),
             heartbeat=checks.optional(checks.positive, "heartbeat", heartbeat),
@@ -222,8 +229,32 @@ def job(
     return declare
 
 
+def _checked(function: Any) -> Any:
+    """Refuse what can be called, and yet would do nothing, or not be called as a job is."""
+    if isinstance(function, type):
+        fault = (
+            "is a class: declare a function, or put the class as it is, by queue.put(Class, data)"
+        )
+        checks.refuse("function", function, fault)
+    if isinstance(function, classmethod) or _is_method(function):
+        fault = "is a method, and a job has no object: declare a function, or put @staticmethod above it"
+        checks.refuse("function", function, fault)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        checks.refuse("function", function, "is a generator, which nobody would go through")
+    return checks.function("function", function)
+
+
+def _is_method(function: Any) -> bool:
+    """Whether it is defined in the body of a class, to be called with an object of it."""
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not owner or owner.endswith("<locals>") or not inspect.isfunction(function):
+        return False
+    return next(iter(inspect.signature(function).parameters), "") in ("self", "cls")
+
+
 def _name_of(function: Callable[..., Any]) -> str:
-    if "<" in getattr(function, "__qualname__", "<locals>"):
+    # "<" as in "<locals>" or "<lambda>", and "." in a class
+    if not {"<", "."}.isdisjoint(getattr(function, "__qualname__", "<")):
         fault = "stands in no module by itself, where a worker would find it; give it a name"
         checks.refuse("function", function, fault)
     return f"{function.__module__}.{function.__qualname__}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import sys
 import types
@@ -12,6 +13,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
+from pyqless.client.annotations import field_types, unnamed
 from pyqless.client.checks import shown
 from pyqless.client.texts import written_as
 from pyqless.errors import DataMismatch
@@ -21,6 +23,7 @@ __all__ = ["fitted"]
 T = TypeVar("T")
 
 _SCALARS: Final = (str, int, bool, type(None))
+_CONTAINERS: Final = (list, dict, tuple, set, frozenset)
 
 
 def fitted(value: Any, kind: type[T], path: str = "data") -> T:
@@ -30,12 +33,14 @@ def fitted(value: Any, kind: type[T], path: str = "data") -> T:
     Args:
         kind: a dataclass, TypedDict, model of pydantic, struct of msgspec, enumeration, or what those hold:
             ``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``Literal``, unions, and ``list``, ``tuple``,
-            ``set`` and ``dict`` of them; or a type that is written as text: ``datetime``, ``date`` and ``time`` in
-            ISO 8601, ``UUID``, ``Decimal`` and ``Path``. Of other types, models know more.
+            NamedTuple, ``set``, ``frozenset`` and ``dict`` of them; or a type that is written as text: ``datetime``,
+            ``date`` and ``time`` in ISO 8601, ``UUID``, ``Decimal`` and ``Path``; or ``timedelta``, written as a
+            number of seconds. Of other types, models know more.
         path: what errors call the value.
 
     Raises:
         DataMismatch: it does not fit; the message names the place, such as ``data['to'][0]``.
+        InvalidArgument: an annotation of a class names what there is not.
     """
     return cast("T", _fit(value, kind, path))
 
@@ -45,6 +50,7 @@ def _refuse(path: str, value: Any, fault: str) -> NoReturn:
 
 
 def _fit(value: Any, kind: Any, path: str) -> Any:
+    kind = unnamed(kind)
     if kind is Any or kind is object:
         return value
     if kind is None:
@@ -65,8 +71,10 @@ def _fit_class(value: Any, kind: Any, path: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return _fit_dataclass(value, kind, path)
     if typing.is_typeddict(kind):
-        return _fit_fields(value, typing.get_type_hints(kind), _required_keys(kind), path)
-    if kind in (list, dict, tuple, set):
+        return _fit_fields(value, field_types(kind), _required_keys(kind), path)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _fit_named_tuple(value, kind, path)
+    if kind in _CONTAINERS or kind.__module__ == "collections.abc":
         return _fit_generic(value, kind, kind, path)
     if (make := _maker(kind)) is not None:
         return _attempt(partial(make, value), value, path)
@@ -100,10 +108,7 @@ def _fit_text(value: Any, kind: Any, path: str) -> Any:
 
 def _required_keys(kind: Any) -> set[str]:
     """The keys that a TypedDict must have, also where its annotations are texts."""
-    marks = {
-        key: get_origin(hint)
-        for key, hint in typing.get_type_hints(kind, include_extras=True).items()
-    }
+    marks = {key: get_origin(hint) for key, hint in field_types(kind, include_extras=True).items()}
     return {
         key
         for key, mark in marks.items()
@@ -139,7 +144,7 @@ def _fit_dataclass(value: Any, kind: Any, path: str) -> Any:
         for field in fields
         if field.default is missing and field.default_factory is missing
     }
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)
     known = {field.name: hints[field.name] for field in fields}
     return _attempt(lambda: kind(**_fit_fields(value, known, required, path)), value, path)
 
@@ -166,11 +171,24 @@ def _fit_generic(value: Any, kind: Any, origin: Any, path: str) -> Any:
         return value
     if origin in (typing.Annotated, typing.Required, typing.NotRequired):
         return _fit(value, arguments[0], path)
-    if origin in (dict, Mapping):
+    if (made := _container(origin)) is None:
+        _refuse(path, value, f"cannot be made a {kind}")
+    if made is dict:
         return _fit_mapping(value, arguments, path)
-    if origin in (list, set, frozenset, tuple) or origin.__module__ == "collections.abc":
-        return _fit_items(value, origin, arguments, path)
-    _refuse(path, value, f"cannot be made a {kind}")
+    return _fit_items(value, made, arguments, path)
+
+
+def _container(origin: Any) -> Any:
+    """What is made for a type that may be abstract, such as a list for a Sequence."""
+    if origin in _CONTAINERS:
+        return origin
+    if origin.__module__ != "collections.abc":
+        return None
+    if issubclass(origin, Mapping):
+        return dict
+    if issubclass(origin, collections.abc.Set):
+        return set
+    return list if issubclass(list, origin) else None
 
 
 def _fit_union(value: Any, choices: tuple[Any, ...], path: str) -> Any:
@@ -183,28 +201,55 @@ def _fit_union(value: Any, choices: tuple[Any, ...], path: str) -> Any:
     _refuse(path, value, f"must be {' or '.join(map(_name, choices))}")
 
 
-def _fit_mapping(value: Any, arguments: tuple[Any, ...], path: str) -> dict[str, Any]:
+def _fit_mapping(value: Any, arguments: tuple[Any, ...], path: str) -> dict[Any, Any]:
     if not isinstance(value, dict):
         _refuse(path, value, "must be an object")
-    kind = arguments[1] if arguments else Any
-    return {key: _fit(member, kind, f"{path}[{key!r}]") for key, member in value.items()}
+    key_kind, kind = arguments or (Any, Any)
+    return {
+        _fit_key(key, key_kind, path): _fit(member, kind, f"{path}[{key!r}]")
+        for key, member in value.items()
+    }
 
 
-def _fit_items(value: Any, origin: Any, arguments: tuple[Any, ...], path: str) -> Any:
+def _fit_key(key: str, kind: Any, path: str) -> Any:
+    try:
+        return _fit(key, kind, f"a key of {path}")
+    except DataMismatch as error:
+        raise DataMismatch(f"{error}; keys are text in JSON", argument=path, value=key) from error
+
+
+def _fit_items(value: Any, made: Any, arguments: tuple[Any, ...], path: str) -> Any:
     if not isinstance(value, list):
         _refuse(path, value, "must be a list")
-    kinds = list(arguments or (Any,)) * len(value)
-    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-        if len(arguments) != len(value):
-            _refuse(path, value, f"must be a list of {len(arguments)}")
-        kinds = list(arguments)
-    elif origin is tuple and arguments:
-        kinds = [arguments[0]] * len(value)
     items = [
         _fit(item, kind, f"{path}[{at}]")
-        for at, (item, kind) in enumerate(zip(value, kinds, strict=False))
+        for at, (item, kind) in enumerate(
+            zip(value, _item_kinds(value, made, arguments, path), strict=True)
+        )
     ]
-    return origin(items) if origin in (tuple, set, frozenset) else items
+    try:
+        return made(items)
+    except TypeError:
+        _refuse(path, value, "holds what cannot stand in a set")
+
+
+def _item_kinds(value: list[Any], made: Any, arguments: tuple[Any, ...], path: str) -> list[Any]:
+    if made is not tuple or not arguments or arguments[-1] is Ellipsis:
+        return [arguments[0] if arguments else Any] * len(value)
+    if len(arguments) != len(value):
+        _refuse(path, value, f"must be a list of {len(arguments)}")
+    return list(arguments)
+
+
+def _fit_named_tuple(value: Any, kind: Any, path: str) -> Any:
+    hints = field_types(kind)
+    kinds = [hints.get(name, Any) for name in kind._fields]
+    if not isinstance(value, list):
+        _refuse(path, value, "must be a list")
+    if not len(kinds) - len(kind._field_defaults) <= len(value) <= len(kinds):
+        _refuse(path, value, f"must be a list of {', '.join(kind._fields)}")
+    items = zip(value, kinds, strict=False)
+    return kind(*(_fit(item, hint, f"{path}[{at}]") for at, (item, hint) in enumerate(items)))
 
 
 def _is_of(module: str, name: str, kind: type) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from pyqless.client import checks
@@ -84,8 +84,9 @@ class _Order(Generic[P, C]):
 
     def prepared(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Say which job it is, to be put with others by ``Queue.put_many``, into whichever queue that is."""
-        data = self._function.data(args, kwargs)
-        return NewJob(self._function.klass_name, data, **self._chosen())
+        chosen = self._chosen()
+        data = self._function.data(args, kwargs, whole=_is_unique(chosen))
+        return NewJob(self._function.klass_name, data, **chosen)
 
     def _chosen(self) -> PutOptions:
         chosen: PutOptions = {**self._function.defaults, **self._options}
@@ -96,8 +97,9 @@ class _Order(Generic[P, C]):
     def _put(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, client = self._function, self._client()
         queue: Any = client.queues[function.queue_name]
-        data = function.data(args, kwargs, client.encoder)
-        return queue.put(function.klass_name, data, **self._chosen())
+        chosen = self._chosen()
+        data = function.data(args, kwargs, client.encoder, whole=_is_unique(chosen))
+        return queue.put(function.klass_name, data, **chosen)
 
     def _recur(self, interval: float, options: RecurOptions) -> Callable[[Any, Any], Any]:
         function, client = self._function, self._client()
@@ -106,7 +108,7 @@ class _Order(Generic[P, C]):
         require_known(chosen, _RECURRING, "recur")
 
         def put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            data = function.data(args, kwargs, client.encoder)
+            data = function.data(args, kwargs, client.encoder, whole=_is_unique(chosen))
             return queue.recur(function.klass_name, data, interval, **chosen)
 
         return put
@@ -161,6 +163,11 @@ class Recurrence(Generic[P, T]):
     def put(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Put the recurring job; returns its jid."""
         return self._put(args, kwargs)
+
+
+def _is_unique(options: Mapping[str, Any]) -> bool:
+    """Whether the job is known by its data, which then has to say all of the call."""
+    return options.get("unique") is True
 
 
 def require_client(client: object) -> Client:

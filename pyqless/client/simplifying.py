@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from pyqless.client.texts import written_as
 
 __all__ = ["Encoder", "is_plain", "simplified"]
 
-#: makes something that JSON can say of a value that it cannot say, such as a set; raises ``TypeError`` for others
+#: makes something that JSON can say of a value that it cannot say, such as bytes; raises ``TypeError`` for others
 Encoder: TypeAlias = Callable[[Any], Any]
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
@@ -53,17 +54,17 @@ def is_plain(value: Any) -> bool:
 
 def simplified(value: Any, encoder: Encoder | None) -> Any:
     """
-    What JSON can say, of dataclasses, models of pydantic and structs of msgspec, and types written as text, however deep.
+    What JSON can say, of dataclasses, models of pydantic and structs of msgspec, sets, and types written as text, however deep.
 
     Args:
-        encoder: for values of other types, and for those written as text as it likes; what nobody knows stays as it is,
-            to be refused.
+        encoder: for values of other types, and for sets and those written as text as it likes; what nobody knows stays as
+            it is, to be refused.
     """
     kind = type(value)
     if kind in _SCALARS:
         return value
     if kind is dict:
-        return {key: simplified(member, encoder) for key, member in value.items()}
+        return {_key(key): simplified(member, encoder) for key, member in value.items()}
     if kind in (list, tuple):
         return [simplified(item, encoder) for item in value]
     simple = value if isinstance(value, type) else _simple(value, encoder)
@@ -80,8 +81,28 @@ def _simple(value: Any, encoder: Encoder | None) -> Any:
     if encoder is not None:
         with suppress(TypeError):
             return encoder(value)
+    if isinstance(value, set | frozenset):
+        return _in_order([simplified(member, encoder) for member in value])
     written = written_as(type(value))
     return value if written is None else written.write(value)
+
+
+def _in_order(members: list[Any]) -> list[Any]:
+    """The members of a set as a list, the same list for the same set: unique jobs are known by their text."""
+    try:
+        return sorted(members)
+    except TypeError:
+        return sorted(members, key=lambda member: json.dumps(member, sort_keys=True, default=repr))
+
+
+def _key(key: Any) -> Any:
+    """A key as text where its type is written as text; JSON has no other keys."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, Enum):
+        return key.value
+    written = written_as(type(key))
+    return key if written is None else written.write(key)
 
 
 def _of_dataclass(value: Any) -> dict[str, Any]:

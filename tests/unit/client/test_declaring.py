@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 import pyqless
 from pyqless import AsyncClient, Client, Job, NewJob, OnCommit
 from pyqless.errors import DataMismatch, InvalidArgument
+from tests.unit.client.declared import made, popped, taking
 from tests.unit.client.moved import MovedClock
 
 done: list[Any] = []
@@ -38,12 +38,6 @@ def resize(path: str, size: Size, /, *names: str, quality: int = 80, **more: flo
 @pyqless.job(queue="images")
 def tidy() -> None:
     """Tidy up."""
-
-
-def popped(client: Client) -> Job:
-    job = client.queues["images"].pop()
-    assert job is not None
-    return job
 
 
 def test_a_declared_function_is_called_as_it_is() -> None:
@@ -195,35 +189,25 @@ def book(day: date, sizes: list[Size], note: Any = None) -> date:
     return day
 
 
-@pyqless.job(queue="images")
-def odd(path: Unknown) -> None:  # type: ignore[name-defined]  # noqa: F821
-    """Take something whose type is a name for type checkers alone."""
-
-
-async def made(call: Any, order: Any) -> Any:
-    value = call(order)
-    return await value if inspect.isawaitable(value) else value
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
             lambda order: order.put("soon", []),
-            "arguments['day'] must be a date in ISO 8601: 'soon'",
+            "data['day'] must be a date in ISO 8601: 'soon'",
         ),
-        (lambda order: order.put(date(2026, 1, 2), 5), "arguments['sizes'] must be a list: 5"),
+        (lambda order: order.put(date(2026, 1, 2), 5), "data['sizes'] must be a list: 5"),
         (
             lambda order: order.put(date(2026, 1, 2), [Size(1, 2), {"width": "1", "height": 2}]),
-            "arguments['sizes'][1]['width'] must be int: '1'",
+            "data['sizes'][1]['width'] must be int: '1'",
         ),
         (
             lambda order: order.recur(60).put(date(2026, 1, 2), "spec"),
-            "arguments['sizes'] must be a list: 'spec'",
+            "data['sizes'] must be a list: 'spec'",
         ),
         (
             lambda order: order.prepared(date(2026, 1, 2), "spec"),
-            "arguments['sizes'] must be a list: 'spec'",
+            "data['sizes'] must be a list: 'spec'",
         ),
     ],
     ids=["a date", "a list", "a part", "recurring", "prepared"],
@@ -250,7 +234,7 @@ def test_what_a_worker_would_take_is_put(client: Client) -> None:
 
 
 def test_what_nobody_can_write_is_told_by_whoever_writes_it(client: Client) -> None:
-    take = _taking(Any).on(client)
+    take = taking(Any).on(client)
     circle: list[Any] = []
     circle.append(circle)
     for value, fault in [(circle, "contains itself"), ([_Text(), 10**5000], "is no number that")]:
@@ -273,14 +257,6 @@ class _Text(str):
 def test_text_of_a_type_of_ones_own_is_text(client: Client) -> None:
     resize.on(client).put(_Text("a"), Size(1, 2))
     assert popped(client).data["path"] == "a"
-
-
-def _taking(kind: Any) -> Any:
-    def take(value: Any) -> Any:
-        return value
-
-    take.__annotations__ = {"value": kind}
-    return pyqless.job(queue="images", name="take")(take)
 
 
 KINDS: list[Any] = [int, float, str | None, list[Size], dict[str, date], set[int], Decimal, Any]
@@ -306,7 +282,7 @@ VALUES = st.recursive(
 @given(st.sampled_from(KINDS), VALUES)
 def test_what_is_put_is_what_a_worker_takes(kind: Any, value: Any) -> None:
     with Client("memory://") as client:
-        function = _taking(kind)
+        function = taking(kind)
         by_name = client.queues["images"]
         try:
             by_name.put("take", {"value": value})
@@ -322,11 +298,6 @@ def test_what_is_put_is_what_a_worker_takes(kind: Any, value: Any) -> None:
         else:
             function.on(client).put(value)
             assert function.process(popped(client)) == expected
-
-
-def test_an_annotation_that_nobody_can_read_is_left_to_the_worker(client: Client) -> None:
-    odd.on(client).put("a")
-    assert popped(client).data == {"path": "a"}
 
 
 def test_what_the_encoder_writes_is_what_is_looked_at(url: str) -> None:
@@ -350,8 +321,72 @@ def test_what_the_encoder_writes_is_what_is_looked_at(url: str) -> None:
             dated.on(client).recur(60).put,
             lambda day: OnCommit(client, print).call(dated, day),
         ):
-            with pytest.raises(DataMismatch, match=r"arguments\['day'\] must be a date"):
+            with pytest.raises(DataMismatch, match=r"data\['day'\] must be a date"):
                 put(date(1, 1, 2))
+
+
+# -- what is no job ----------------------------------------------------------------------------
+
+
+class Album:
+    def show(self, number: int) -> int:
+        return number
+
+    @classmethod
+    def open(cls, number: int) -> int:
+        return number
+
+    @staticmethod
+    def close(number: int) -> int:
+        return number
+
+
+def counting(number: int) -> Any:
+    yield number
+
+
+async def counting_slowly(number: int) -> Any:
+    yield number
+
+
+@pytest.mark.parametrize(
+    ("function", "fault"),
+    [
+        (Album, "is a class: declare a function, or put the class as it is, by queue.put("),
+        (Album.show, "is a method, and a job has no object: "),
+        (vars(Album)["open"], "is a method, and a job has no object: "),
+        (counting, "is a generator"),
+        (counting_slowly, "is a generator"),
+        (5, "must be callable, not int"),
+    ],
+    ids=["class", "method", "classmethod", "generator", "async generator", "number"],
+)
+def test_what_is_no_job_is_told_when_it_is_declared(function: Any, fault: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        pyqless.job(queue="images", name="n")(function)
+    assert str(caught.value).startswith(f"function {fault}")
+    assert (caught.value.argument, caught.value.value) == ("function", function)
+
+
+def test_a_function_in_a_class_may_be_a_job_under_a_name(client: Client) -> None:
+    class Albums:
+        @pyqless.job(queue="images", name="close")
+        @staticmethod
+        async def close(number: int) -> int:
+            return number
+
+        @staticmethod
+        @pyqless.job(queue="images", name="shut")
+        def shut(number: int) -> int:
+            return number
+
+    Albums.close.on(client).put(5)
+    assert popped(client).data == {"number": 5}
+    assert Albums.close.is_async
+    Albums.shut.on(client).put(6)
+    assert Albums.shut.process(popped(client)) == 6
+    with pytest.raises(InvalidArgument, match=r"stands in no module by itself.*give it a name"):
+        pyqless.job(queue="images")(Album.close)
 
 
 # -- mistakes of beginners --------------------------------------------------------------------

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 from uuid import UUID
 
 import pydantic
@@ -45,6 +46,19 @@ class Positive:
             raise ValueError("it must be above 0")
 
 
+UserId = NewType("UserId", int)
+AdminId = NewType("AdminId", UserId)
+
+
+class Point(NamedTuple):
+    x: float
+    day: date = date(2026, 1, 2)
+
+
+class Key(Enum):
+    A = "a"
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "expected"),
     [
@@ -60,6 +74,18 @@ class Positive:
         ([1, 2], Sequence[float], [1.0, 2.0]),
         ([1, 2], set[int], {1, 2}),
         ([1, 2], frozenset[int], frozenset({1, 2})),
+        ([1, 2], frozenset, frozenset({1, 2})),
+        ([1, 2], AbstractSet[int], {1, 2}),
+        ([1, 2], AbstractSet, {1, 2}),
+        ([[1, 2], []], set[frozenset[int]], {frozenset({1, 2}), frozenset()}),
+        ([1, 2], Iterable[float], [1.0, 2.0]),
+        ([1, 2], Sequence, [1, 2]),
+        ({"a": 1}, MutableMapping[str, float], {"a": 1.0}),
+        ({"a": 1}, dict[Key, int], {Key.A: 1}),
+        ({"2026-01-02": 1}, dict[date, int], {date(2026, 1, 2): 1}),
+        ([1], Point, Point(1.0)),
+        ([1, "2026-01-03"], Point, Point(1.0, date(2026, 1, 3))),
+        (5, AdminId, 5),
         ([1, 2], tuple[int, ...], (1, 2)),
         ([1, 2], tuple, (1, 2)),
         (5, Annotated[int, "a note"], 5),
@@ -72,6 +98,13 @@ def test_what_fits(value: Any, kind: Any, expected: Any) -> None:
     found = fitted(value, kind)
     assert found == expected
     assert type(found) is type(expected)
+
+
+def test_a_key_is_told_with_its_object() -> None:
+    with pytest.raises(DataMismatch) as caught:
+        fitted({"x": {"1": "a"}}, dict[str, dict[int, str]])
+    assert str(caught.value) == "a key of data['x'] must be int: '1'; keys are text in JSON"
+    assert (caught.value.argument, caught.value.value) == ("data['x']", "1")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +125,15 @@ def test_what_fits(value: Any, kind: Any, expected: Any) -> None:
         (5, type[int]),
         (5, "int"),
         (5, bytes),
+        ("x", AdminId),
+        ([], Point),
+        ([1, "2026-01-03", 2], Point),
+        (["1"], Point),
+        ({"x": 1}, Point),
+        ([[1]], set[Any]),
+        ([1], Callable[[int], int]),
+        ([1], Iterator[int]),
+        ([1], type("Sub", (list,), {})),
     ],
 )
 def test_what_does_not_fit(value: Any, kind: Any) -> None:
@@ -110,6 +152,11 @@ class Visit:
     guest: UUID
     price: Decimal
     files: dict[str, Path]
+    stay: timedelta
+    rooms: set[int]
+    tags: frozenset[str | None]
+    paid: dict[date, Decimal]
+    place: Point
 
 
 def _fixed(moment: datetime) -> datetime:
@@ -117,6 +164,9 @@ def _fixed(moment: datetime) -> datetime:
     offset = moment.utcoffset()
     return moment if offset is None else moment.replace(tzinfo=timezone(offset))
 
+
+#: a double holds the microseconds of up to 285 years
+CENTURY = timedelta(days=36525)
 
 VISITS = st.builds(
     Visit,
@@ -126,6 +176,11 @@ VISITS = st.builds(
     guest=st.uuids(),
     price=st.decimals(allow_nan=False),
     files=st.dictionaries(st.text("ab", max_size=2), st.text("a./", max_size=5).map(Path)),
+    stay=st.timedeltas(-CENTURY, CENTURY),
+    rooms=st.sets(st.integers(-9, 9), max_size=3),
+    tags=st.frozensets(st.none() | st.text("ab", max_size=2), max_size=3),
+    paid=st.dictionaries(st.dates(), st.decimals(allow_nan=False), max_size=2),
+    place=st.builds(Point, st.floats(-9, 9), st.dates()),
 )
 
 
@@ -156,6 +211,8 @@ class Dollars(Decimal):
         ("a/b", PurePosixPath, PurePosixPath("a/b")),
         (12, Dollars, Dollars(12)),
         (12, Decimal | int, 12),
+        (5400, timedelta, timedelta(hours=1, minutes=30)),
+        (-0.25, timedelta, timedelta(milliseconds=-250)),
     ],
 )
 def test_what_stands_for_a_value_becomes_it(value: Any, kind: Any, expected: Any) -> None:
@@ -176,6 +233,10 @@ def test_what_stands_for_a_value_becomes_it(value: Any, kind: Any, expected: Any
         (1.5, Decimal, "data['x'] must be a decimal number as text: 1.5"),
         (True, Decimal, "data['x'] must be a decimal number as text: True"),
         (None, Path, "data['x'] must be a path as text: None"),
+        ("PT1H", timedelta, "data['x'] must be a span in seconds: 'PT1H'"),
+        (True, timedelta, "data['x'] must be a span in seconds: True"),
+        (1e300, timedelta, "data['x'] must be a span in seconds: 1e+300"),
+        (float("nan"), timedelta, "data['x'] must be a span in seconds: nan"),
     ],
 )
 def test_text_that_does_not_fit_is_told_with_its_place(value: Any, kind: Any, message: str) -> None:
@@ -193,6 +254,30 @@ def test_an_encoder_writes_what_it_knows_in_its_own_way() -> None:
 
     moment = datetime(1970, 1, 2, tzinfo=UTC)
     assert simplified([moment, Decimal("1.5")], encoder) == [86400.0, "1.5"]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({3, 1, 2}, [1, 2, 3]),
+        (frozenset({"b", "a"}), ["a", "b"]),
+        ({None, 10, "a", Decimal("1.5")}, ["1.5", "a", 10, None]),
+        ({frozenset({2, 1}), frozenset({0})}, [[0], [1, 2]]),
+        (timedelta(minutes=1), 60),
+        (timedelta(microseconds=-1), -1e-06),
+        ({Key.A: {date(2026, 1, 2): 1}}, {"a": {"2026-01-02": 1}}),
+    ],
+)
+def test_what_json_has_not_is_written_the_same_way_each_time(value: Any, written: Any) -> None:
+    found = simplified(value, None)
+    assert json.dumps(found) == json.dumps(written)
+
+
+def test_what_nobody_knows_in_a_set_is_told_with_its_place(queue: Queue) -> None:
+    with pytest.raises(InvalidArgument, match=r"data\['x'\]\[0\] is of a type that JSON has not"):
+        queue.put("k", {"x": {b"a"}})
+    with pytest.raises(InvalidArgument, match="has a key that is not text: 5"):
+        queue.put("k", {"x": {5: {1}}})
 
 
 def test_what_contains_itself_is_refused(queue: Queue) -> None:
