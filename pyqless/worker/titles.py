@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cache
+from typing import Final
 
 __all__ = ["set_title"]
+
+logger = logging.getLogger("pyqless.worker")
+
+#: how much of a title is shown, characters
+LIMIT: Final = 200
 
 
 @cache
@@ -20,5 +27,11 @@ def _setter() -> Callable[[str], None] | None:
 
 def set_title(text: str) -> None:
     """Show what the process does, where that can be shown."""
-    if (setter := _setter()) is not None:
-        setter(f"pyqless-worker: {text}")
+    if (setter := _setter()) is None:
+        return
+    # names are anybody's, and bytes that are no UTF-8, NULs and the control characters of terminals may stand in them
+    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    try:
+        setter(f"pyqless-worker: {shown[:LIMIT]}")
+    except Exception as error:  # noqa: BLE001 - no title is worth a worker
+        logger.debug("the title of this process stays as it was: %s", error)
