@@ -62,7 +62,7 @@ def cancel(
 
 
 def _cancel(job: Job) -> None:
-    if job.state == State.COMPLETE:
+    if job.state == State.COMPLETE.value:
         raise RequestError(f"job {job.jid!r} is complete, and stays until it is old enough")
     job.cancel()
 
@@ -95,7 +95,7 @@ def retry(
 
 
 def _retry(job: Job) -> None:
-    if job.state != State.FAILED:
+    if job.state != State.FAILED.value:
         raise RequestError(f"job {job.jid!r} has not failed: it is {job.state}")
     job.requeue()
 

@@ -130,7 +130,7 @@ class Selection(NamedTuple):
 
 def _state(job: Job) -> str:
     """The state, where an expired lock counts although nobody has come across it yet."""
-    return State.STALLED if job.state == State.RUNNING and job.ttl <= 0 else job.state
+    return State.STALLED if job.state == State.RUNNING.value and job.ttl <= 0 else job.state
 
 
 def _failed(client: Client, group: str) -> Iterator[Job]:

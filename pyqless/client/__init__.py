@@ -34,7 +34,7 @@ from pyqless.client.sync.queues import Queue, Queues
 from pyqless.client.sync.recurring import RecurringJob, RecurringJobs
 from pyqless.client.sync.tags import Tags
 from pyqless.client.sync.workers import Workers
-from pyqless.client.views import Failure, JobPage, TrackedJobs
+from pyqless.client.views import Failure, HistoryEntry, JobPage, JobState, TrackedJobs
 from pyqless.core.explaining import Explanation
 from pyqless.core.queues import QueueCounts
 from pyqless.core.statistics import Statistics, Times
@@ -64,10 +64,12 @@ __all__ = [
     "Events",
     "Explanation",
     "Failure",
+    "HistoryEntry",
     "Job",
     "JobFunction",
     "JobOptions",
     "JobPage",
+    "JobState",
     "Jobs",
     "NewJob",
     "OnCommit",

@@ -45,7 +45,7 @@ class Caller(Generic[S]):
 
     Args:
         worker_name: the name under which jobs are popped; None for host and process.
-        max_data_size: how long the JSON text of a job's data may be, bytes.
+        max_data_size: how long the JSON text of a job's data may be, and an entry of its history, bytes.
         encoder: for data that JSON cannot say.
 
     Attributes:

@@ -21,7 +21,7 @@ from pyqless.client import checks
 from pyqless.core import lua
 from pyqless.errors import CorruptedJob, DataTooLarge, InvalidArgument, PrecisionWarning
 
-__all__ = ["decode", "encode", "is_unchanged", "too_large"]
+__all__ = ["decode", "encode", "is_unchanged", "require_size"]
 
 _SEPARATORS = (",", ":")
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SEPARATORS).encode
@@ -58,22 +58,27 @@ def encode(data: Any, limit: int, argument: str = "data", *, is_plain: bool = Fa
         message = f"{argument} is nested too deep"
         raise InvalidArgument(message, argument=argument, value=data) from None
     if size > limit:
-        raise too_large(argument, size, limit)
+        raise _too_large(argument, size, limit)
     return text
 
 
-def too_large(argument: str, size: int, limit: int) -> DataTooLarge:
+def require_size(text: str, limit: int, argument: str) -> None:
     """
-    Say that something is longer than a client allows.
+    Make sure that a text is not longer than ``limit``, bytes of UTF-8.
 
-    Args:
-        size, limit: of the JSON text, bytes.
+    Raises:
+        DataTooLarge: it is.
     """
-    return DataTooLarge(
-        f"{argument} is too large: {size:,} bytes as JSON; the client's max_data_size is {limit:,}",
-        argument=argument,
-        value=size,
+    size = len(text.encode("utf-8", "surrogateescape"))
+    if size > limit:
+        raise _too_large(argument, size, limit)
+
+
+def _too_large(argument: str, size: int, limit: int) -> DataTooLarge:
+    message = (
+        f"{argument} is too large: {size:,} bytes as JSON; the client's max_data_size is {limit:,}"
     )
+    return DataTooLarge(message, argument=argument, value=size)
 
 
 def _write(data: Any, argument: str, *, is_plain: bool) -> tuple[str, int]:

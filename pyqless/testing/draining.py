@@ -36,7 +36,7 @@ def drain(
         queues: their names, those of the first going first; all queues there are unless named.
         code: what is called with a job, by its klass; of others, the name is imported: a function declared by
             ``pyqless.job``, a class with a method ``process``, or a function of the job.
-        clock: the client's, to be moved on to delayed and recurring jobs.
+        clock: the client's own, to be moved on to delayed and recurring jobs.
         seconds: how far it is moved at most.
         keeps_results: enter what a job returns into its history, see ``Job.result``.
 
@@ -47,7 +47,7 @@ def drain(
         InvalidArgument: an argument is no good, or a job names no code.
     """
     checks.instance("client", client, Client)
-    end = _end(queues, code, clock, seconds)
+    end = _end(client, queues, code, clock, seconds)
     runner = StrictRunner.of(code or {}, keeps_results=keeps_results)
     ran: list[Job] = []
     while True:
@@ -73,7 +73,7 @@ async def drain_async(
 ) -> list[AsyncJob]:
     """As ``drain``, for asyncio; functions that a job names run in threads, and what ``code`` gives is awaited where it can be."""
     checks.instance("client", client, AsyncClient)
-    end = _end(queues, code, clock, seconds)
+    end = _end(client, queues, code, clock, seconds)
     runner = StrictRunner.of(awaiting(code or {}), keeps_results=keeps_results)
     ran: list[AsyncJob] = []
     while True:
@@ -117,13 +117,24 @@ async def _run_async(runner: StrictRunner, job: AsyncJob) -> None:
 
 
 def _end(
-    queues: tuple[str, ...], code: CodeByName | None, clock: Clock | None, seconds: float
+    client: Client | AsyncClient,
+    queues: tuple[str, ...],
+    code: CodeByName | None,
+    clock: Clock | None,
+    seconds: float,
 ) -> float | None:
     """Check what is asked for; give the moment up to which a clock may be moved, if there is one."""
     checks.names("queues", queues)
     checks.callbacks("code", {} if code is None else code)
-    checks.number("seconds", seconds, least=0)
-    return None if clock is None else checks.instance("clock", clock, Clock).now + seconds
+    span = checks.number("seconds", seconds, least=0)
+    if clock is None:
+        if span:
+            checks.refuse("seconds", seconds, "goes with clock only: no other clock can be moved")
+        return None
+    if checks.instance("clock", clock, Clock) is not client.storage.clock:
+        fault = "must be the one that the client was made with, as Client(..., clock=clock)"
+        checks.refuse("clock", clock, fault)
+    return clock.now + span
 
 
 async def _pop(client: AsyncClient, names: tuple[str, ...]) -> AsyncJob | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import assert_type
+from typing import Any, assert_type
 
 import pyqless
 from pyqless import (
@@ -30,8 +30,10 @@ from pyqless.client import (
     AsyncOrder,
     Consumer,
     Explanation,
+    HistoryEntry,
     JobFunction,
     JobPage,
+    JobState,
     Order,
     QueueCounts,
     Recurrence,
@@ -114,6 +116,12 @@ async def async_batches(client: AsyncClient, job: AsyncJob) -> None:
     assert_type(await client.queues["q"].put("k", depends=[job, "a"]), str)
 
 
+def some() -> int | None: ...
+
+
+def name() -> str | None: ...
+
+
 def blocking(client: Client) -> None:
     queue = client.queues["q"]
     assert_type(queue, Queue)
@@ -122,6 +130,16 @@ def blocking(client: Client) -> None:
     assert_type(queue.pop(timeout=5), Job | None)
     assert_type(queue.pop(5, timeout=5), list[Job])
     assert_type(queue.peek(5), list[Job])
+    assert_type(queue.pop(some()), Job | list[Job] | None)
+    assert_type(queue.peek(some()), Job | list[Job] | None)
+    assert_type(client.consumer("q").pop(some()), Job | list[Job] | None)
+    assert_type(client.jobs.failed(None), dict[str, int])
+    assert_type(client.jobs.failed(name()), dict[str, int] | JobPage[Job])
+    assert_type(client.jobs["a"].state, JobState)
+    assert_type(client.jobs["a"].history, list[HistoryEntry])
+    assert_type(client.jobs["a"].history[0].when, float)
+    assert_type(client.jobs["a"].history[0]["anything"], Any)
+    assert_type(client.jobs["a"].result_as(Mail), Mail)
     assert_type(queue.counts(), QueueCounts)
     assert_type(queue.stats(), Statistics)
     assert_type(queue.all(), Iterator[Job])
@@ -151,6 +169,11 @@ async def waiting(client: AsyncClient) -> None:
     assert_type(await queue.put("k", Mail("ann")), str)
     assert_type(await queue.pop(timeout=5), AsyncJob | None)
     assert_type(await queue.pop(5), list[AsyncJob])
+    assert_type(await queue.pop(some()), AsyncJob | list[AsyncJob] | None)
+    assert_type(await queue.peek(some()), AsyncJob | list[AsyncJob] | None)
+    assert_type(await client.consumer("q").pop(some()), AsyncJob | list[AsyncJob] | None)
+    assert_type(await client.jobs.failed(None), dict[str, int])
+    assert_type(await client.jobs.failed(name()), dict[str, int] | JobPage[AsyncJob])
     assert_type(queue.all(), AsyncIterator[AsyncJob])
     assert_type(await queue.delete(dry_run=True), Swept)
     assert_type(client.consumer("q"), AsyncConsumer)

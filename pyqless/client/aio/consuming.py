@@ -33,10 +33,15 @@ class AsyncConsumer(EnteredAsync):
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
 
     @overload
-    async def pop(self, *, timeout: float | None = None) -> AsyncJob | None: ...
+    async def pop(self, count: None = None, *, timeout: float | None = None) -> AsyncJob | None: ...
 
     @overload
     async def pop(self, count: int, *, timeout: float | None = None) -> list[AsyncJob]: ...
+
+    @overload
+    async def pop(
+        self, count: int | None, *, timeout: float | None = None
+    ) -> AsyncJob | list[AsyncJob] | None: ...
 
     async def pop(
         self, count: int | None = None, *, timeout: float | None = None

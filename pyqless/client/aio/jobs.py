@@ -76,10 +76,17 @@ class AsyncJobs(AsyncJobBatches, Part):
         return await self.client.storage.run(looking.completed(offset, count))
 
     @overload
-    async def failed(self) -> dict[str, int]: ...
+    async def failed(
+        self, group: None = None, offset: int = 0, count: int = 25
+    ) -> dict[str, int]: ...
 
     @overload
     async def failed(self, group: str, offset: int = 0, count: int = 25) -> JobPage[AsyncJob]: ...
+
+    @overload
+    async def failed(
+        self, group: str | None, offset: int = 0, count: int = 25
+    ) -> dict[str, int] | JobPage[AsyncJob]: ...
 
     async def failed(
         self, group: str | None = None, offset: int = 0, count: int = 25

@@ -55,10 +55,15 @@ class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncPutBatches, AsyncSweeps):
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload
-    async def pop(self, *, timeout: float | None = None) -> AsyncJob | None: ...
+    async def pop(self, count: None = None, *, timeout: float | None = None) -> AsyncJob | None: ...
 
     @overload
     async def pop(self, count: int, *, timeout: float | None = None) -> list[AsyncJob]: ...
+
+    @overload
+    async def pop(
+        self, count: int | None, *, timeout: float | None = None
+    ) -> AsyncJob | list[AsyncJob] | None: ...
 
     async def pop(
         self, count: int | None = None, *, timeout: float | None = None
@@ -69,10 +74,13 @@ class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncPutBatches, AsyncSweeps):
         return jobs if count is not None else next(iter(jobs), None)
 
     @overload
-    async def peek(self) -> AsyncJob | None: ...
+    async def peek(self, count: None = None) -> AsyncJob | None: ...
 
     @overload
     async def peek(self, count: int) -> list[AsyncJob]: ...
+
+    @overload
+    async def peek(self, count: int | None) -> AsyncJob | list[AsyncJob] | None: ...
 
     async def peek(self, count: int | None = None) -> AsyncJob | list[AsyncJob] | None:
         """As ``Queue.peek``."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from pyqless.client import checks, references
+from pyqless.client import checks, payload, references
 from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import settled, telling, telling_end
 from pyqless.client.requests.enqueueing import job_spec
@@ -246,4 +246,5 @@ def log(job: Job, message: str, data: dict[str, Any]) -> Factory[None]:
         checks.refuse(argument, data[argument], "is a member of every entry already")
     text = job.client.encoded(data) if data else None
     checked = checks.text("message", message)
+    payload.require_size(f"{checked}{text or ''}", job.client.max_data_size, "message")
     return partial(jobs.log, jid=job.jid, message=checked, data=text)

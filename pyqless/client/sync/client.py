@@ -38,7 +38,7 @@ class Client(EnteredBlocking, Caller[Storage]):
         worker_name: the name under which jobs are popped; ``HOST-PID`` unless given.
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
         clock: gives the moment of each call, Unix time in seconds; ``store`` for the store's own clock.
-        max_data_size: how long the JSON text of a job's data may be, bytes.
+        max_data_size: how long the JSON text of a job's data may be, and an entry of its history, bytes; 1 MiB unless given.
         encoder: makes something that JSON can say of a value that it cannot say, such as a set, and raises ``TypeError``
             for values that it does not know. Dates and times, UUIDs, decimal numbers and paths become text without one.
         read_only: change nothing: views leave as it is what they would put in order, and all else raises

@@ -38,10 +38,13 @@ class Consumer(EnteredBlocking):
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
 
     @overload
-    def pop(self, *, timeout: float | None = None) -> Job | None: ...
+    def pop(self, count: None = None, *, timeout: float | None = None) -> Job | None: ...
 
     @overload
     def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
+
+    @overload
+    def pop(self, count: int | None, *, timeout: float | None = None) -> Job | list[Job] | None: ...
 
     def pop(
         self, count: int | None = None, *, timeout: float | None = None

@@ -118,10 +118,15 @@ class Jobs(JobBatches, Part):
         return self.client.storage.run(looking.completed(offset, count))
 
     @overload
-    def failed(self) -> dict[str, int]: ...
+    def failed(self, group: None = None, offset: int = 0, count: int = 25) -> dict[str, int]: ...
 
     @overload
     def failed(self, group: str, offset: int = 0, count: int = 25) -> JobPage[Job]: ...
+
+    @overload
+    def failed(
+        self, group: str | None, offset: int = 0, count: int = 25
+    ) -> dict[str, int] | JobPage[Job]: ...
 
     def failed(
         self, group: str | None = None, offset: int = 0, count: int = 25

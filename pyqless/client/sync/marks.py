@@ -77,9 +77,10 @@ class Marks(JobView["Client"]):
 
         Args:
             message: shown as ``what``.
-            data: what JSON can say, shown beside it.
+            data: what JSON can say, shown beside it; with the message it may be as long as a job's data.
 
         Raises:
             JobNotFound: it is there no more.
+            DataTooLarge: that is longer than the client's ``max_data_size``.
         """
         self.client.storage.run(requests.log(self, message, data))

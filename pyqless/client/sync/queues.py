@@ -60,10 +60,13 @@ class Queue(QueueSettings, Puts, PutBatches, Sweeps):
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload
-    def pop(self, *, timeout: float | None = None) -> Job | None: ...
+    def pop(self, count: None = None, *, timeout: float | None = None) -> Job | None: ...
 
     @overload
     def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
+
+    @overload
+    def pop(self, count: int | None, *, timeout: float | None = None) -> Job | list[Job] | None: ...
 
     def pop(
         self, count: int | None = None, *, timeout: float | None = None
@@ -84,10 +87,13 @@ class Queue(QueueSettings, Puts, PutBatches, Sweeps):
         return jobs if count is not None else next(iter(jobs), None)
 
     @overload
-    def peek(self) -> Job | None: ...
+    def peek(self, count: None = None) -> Job | None: ...
 
     @overload
     def peek(self, count: int) -> list[Job]: ...
+
+    @overload
+    def peek(self, count: int | None) -> Job | list[Job] | None: ...
 
     def peek(self, count: int | None = None) -> Job | list[Job] | None:
         """

@@ -6,11 +6,13 @@ from __future__ import annotations
 from pyqless.client.views.job import JobView
 from pyqless.client.views.queue import NamedQueue, QueueView
 from pyqless.client.views.recurring import RecurringJobView
-from pyqless.client.views.values import Failure, JobPage, TrackedJobs
+from pyqless.client.views.values import Failure, HistoryEntry, JobPage, JobState, TrackedJobs
 
 __all__ = [
     "Failure",
+    "HistoryEntry",
     "JobPage",
+    "JobState",
     "JobView",
     "NamedQueue",
     "QueueView",

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pyqless.client import payload
 from pyqless.client.caller import Caller
+from pyqless.client.fitting import fitted
 from pyqless.client.plain import plain
 from pyqless.client.references import AnyJob
 from pyqless.client.views.handle import UNREAD, Handle
-from pyqless.client.views.values import Failure
+from pyqless.client.views.values import Failure, HistoryEntry, JobState
 from pyqless.core import lua, models
 
 __all__ = ["JobView"]
 
+T = TypeVar("T")
 C = TypeVar("C", bound=Caller[Any])
 
 
@@ -63,9 +65,9 @@ class JobView(Handle[C], AnyJob):
         self._data = data
 
     @property
-    def state(self) -> str:
+    def state(self) -> JobState:
         """``waiting``, ``running``, ``stalled``, ``scheduled``, ``depends``, ``failed`` or ``complete``."""
-        return self._fields.text("state")
+        return cast("JobState", self._fields.text("state"))
 
     @property
     def worker_name(self) -> str:
@@ -129,15 +131,24 @@ class JobView(Handle[C], AnyJob):
                 break
         return None
 
+    def result_as(self, kind: type[T]) -> T:
+        """
+        Its result as a dataclass, TypedDict, model of pydantic, struct of msgspec, or anything of their parts.
+
+        Raises:
+            DataMismatch: the result does not fit, None for want of one included.
+        """
+        return fitted(self.result, kind, "result")
+
     @property
-    def history(self) -> list[dict[str, Any]]:
+    def history(self) -> list[HistoryEntry]:
         """
         What has happened to it, the oldest first.
 
         Each entry has ``when`` (Unix time, seconds) and ``what``; with ``put`` goes the queue as ``q``,
         with ``popped`` the ``worker``, with ``failed`` the ``group``, with those of ``log`` its data.
         """
-        return [plain(entry) for entry in self._seen.history]
+        return [HistoryEntry(plain(entry)) for entry in self._seen.history]
 
     def _prioritized(self, priority: float) -> None:
         self._note(priority=lua.argument(priority))

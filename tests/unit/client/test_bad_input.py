@@ -88,7 +88,7 @@ TOGETHER: Final = {
 #: what takes anything, and what is not for programs
 ANYTHING: Final = {("get", "default"), ("encoded", "data"), ("requeue", "next_queue")}
 #: a setting is named by itself, and data that is to become something else by its place
-NAMED: Final = {("set", "value"): "n", ("data_as", "kind"): "data"}
+NAMED: Final = {("set", "value"): "n", ("data_as", "kind"): "data", ("result_as", "kind"): "result"}
 INNER: Final = {"encoded", "encoded_data", "changed_data"}
 
 

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from pyqless import Client, Job, Queue
-from pyqless.client import Failure
+from pyqless.client import Failure, HistoryEntry
 from pyqless.client.requests import jobs as requests
 from pyqless.core.effects import Factory
 from pyqless.core.keyspace import Keyspace
 from pyqless.core.transaction import Transaction
 from pyqless.errors import (
     CorruptedJob,
+    DataMismatch,
     DataTooLarge,
     HasDependents,
     InvalidArgument,
@@ -91,6 +94,60 @@ def test_the_history_tells_all_with_whole_numbers(client: Client, job: Job) -> N
         {"what": "done", "when": 1_400_000_000},
     ]
     assert repr(client.jobs["j"].history[2]["done"]) == "3"
+
+
+def test_what_is_usual_in_a_history_has_names(client: Client, job: Job) -> None:
+    job.log("halfway", q=["not", "a", "queue"], done=3)
+    job.fail("oops", "no")
+    put, popped, logged, failed = client.jobs["j"].history
+    assert (put.what, put.when, put.queue_name) == ("put", 1_400_000_000, "mail")
+    assert (put.worker_name, put.group) == (None, None)
+    assert (popped.what, popped.worker_name, popped.queue_name) == ("popped", "ann", None)
+    assert (failed.what, failed.worker_name, failed.group) == ("failed", "ann", "oops")
+    assert (logged.what, logged["done"], logged["q"]) == ("halfway", 3, ["not", "a", "queue"])
+    assert json.loads(json.dumps(put)) == {"what": "put", "when": 1_400_000_000, "q": "mail"}
+
+
+@pytest.mark.parametrize("entry", [{"when": "then", "what": 5}, {}])
+def test_a_history_may_hold_anything(entry: dict[str, Any]) -> None:
+    assert HistoryEntry(entry).when == 0
+    assert HistoryEntry(entry).what == str(entry.get("what", ""))
+
+
+@dataclass
+class Sum:
+    total: int
+
+
+def test_a_result_can_have_a_type(client: Client, job: Job) -> None:
+    with pytest.raises(DataMismatch, match=r"^result must be"):
+        job.result_as(int)
+    job.log("result", value={"total": 3})
+    job.complete()
+    job.refresh()
+    assert job.result_as(Sum) == Sum(3)
+    with pytest.raises(DataMismatch, match=r"^result\['total'\] must be str") as caught:
+        job.result_as(dict[str, str])
+    assert caught.value.argument == "result['total']"
+
+
+def test_an_entry_of_the_history_is_as_long_as_data_at_most(
+    url: str, client: Client, job: Job
+) -> None:
+    with Client(url, max_data_size=30) as small:
+        same = small.jobs["j"]
+        same.log("12345678901234567890", n=5678)  # {"n":5678} has 10 bytes
+        same.log("é" * 15)
+        history = client.jobs["j"].history
+        for message, data in (
+            ("x" * 31, {}),
+            ("é" * 15 + "x", {}),
+            ("x" * 20, {"n": 56789}),
+            ("", {"n": "x" * 23}),
+        ):
+            with pytest.raises(DataTooLarge, match=r"31 bytes as JSON; .* max_data_size is 30$"):
+                same.log(message, **data)
+        assert client.jobs["j"].history == history
 
 
 def test_a_handle_says_what_it_is(job: Job) -> None:

@@ -259,6 +259,8 @@ def test_a_job_that_is_lost_meanwhile_is_an_error(client: Client, bob: Client) -
     assert caught.value.owner == "bob"
 
 
+SECONDS = Clock()
+
 BAD_DRAINS = [
     ("client", "x", ("x",), {}),
     ("client", None, (None, "q"), {}),
@@ -267,6 +269,8 @@ BAD_DRAINS = [
     ("code", [len], (Client, "q"), {"code": [len]}),
     ("code['k']", 3, (Client, "q"), {"code": {"k": 3}}),
     ("clock", 5.0, (Client, "q"), {"clock": 5.0}),
+    ("clock", SECONDS, (Client, "q"), {"clock": SECONDS, "seconds": 60}),
+    ("seconds", 60, (Client, "q"), {"seconds": 60}),
     ("keeps_results", 1, (Client, "q"), {"keeps_results": 1}),
     ("seconds", "60", (Client, "q"), {"seconds": "60"}),
     ("seconds", -1, (Client, "q"), {"clock": Clock(), "seconds": -1}),
