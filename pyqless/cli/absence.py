@@ -6,18 +6,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from redis import AuthenticationError
-
 from pyqless.cli.printing import note
 from pyqless.errors import StorageError
 from pyqless.worker.waiting import Backoff, is_refusal
 
-__all__ = ["Absence", "is_final"]
-
-
-def is_final(error: StorageError) -> bool:
-    """Whether a store that was followed is lost for good: it answers, and does not let us in."""
-    return is_refusal(error) or isinstance(error.__cause__, AuthenticationError)
+__all__ = ["Absence"]
 
 
 class Absence:
@@ -38,9 +31,9 @@ class Absence:
         Wait before the store is tried again.
 
         Raises:
-            StorageError: the one that is given, if it is final.
+            StorageError: the one that is given, if the store is there and does not let us in.
         """
-        if is_final(error):
+        if is_refusal(error):
             raise error
         if not self._lasts:
             note(f"the store is away, and is tried again: {error}")

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from pyqless.cli.absence import is_final
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import note, say, say_line
@@ -20,6 +19,7 @@ from pyqless.cli.store import Url, changing, looking
 from pyqless.client import Client
 from pyqless.errors import StoreUnavailable
 from pyqless.worker.janitor import Janitor, Report
+from pyqless.worker.waiting import is_refusal
 
 __all__ = ["janitor"]
 
@@ -78,7 +78,7 @@ def _require_access(client: Client) -> None:
     try:
         client.queues.counts()
     except StoreUnavailable as error:
-        if is_final(error):
+        if is_refusal(error):
             raise
 
 

@@ -17,7 +17,6 @@ from rich.live import Live
 from rich.text import Text
 
 from pyqless.cli import queues, workers
-from pyqless.cli.absence import is_final
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import span_option
 from pyqless.cli.printing import clean, day_time, say, say_json, show
@@ -25,6 +24,7 @@ from pyqless.cli.store import Url, looking
 from pyqless.cli.tables import table
 from pyqless.client import Client, QueueCounts
 from pyqless.errors import StorageError
+from pyqless.worker.waiting import is_refusal
 
 __all__ = ["top"]
 
@@ -102,7 +102,7 @@ def _drawn(client: Client) -> RenderableType:
     try:
         return Group(head, *_parts(_Scene.of(client)))
     except StorageError as error:
-        if is_final(error):
+        if is_refusal(error):
             raise
         # it may be back at the next look
         return Group(head, "", Text(f"{clean(error)}; trying again", style="bold red"))

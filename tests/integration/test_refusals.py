@@ -155,8 +155,11 @@ def test_a_wrong_password(one_redis_server: Server) -> None:
     with one_redis_server.client() as admin:
         set_user(admin, "known", "on >right ~* &* +@all")
     url = one_redis_server.url.replace("redis://", "redis://known:wrong@")
-    with open_storage(url) as storage, pytest.raises(StoreRefused, match="does not let us in"):
-        run(storage, PUT)
+    with open_storage(url) as storage:
+        with pytest.raises(StoreRefused, match="does not let us in"):
+            run(storage, PUT)
+        with pytest.raises(StoreRefused, match="refuses the subscription"):
+            storage.subscribe("ql:log")
 
 
 def test_no_password(start_server: StartServer) -> None:

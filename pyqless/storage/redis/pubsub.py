@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from redis.exceptions import ResponseError
+from redis.exceptions import AuthenticationError, ResponseError
 
 from pyqless.errors import StoreRefused, StoreUnavailable
 from pyqless.storage.channels import name_of
@@ -75,7 +75,8 @@ def _no_answer() -> StoreUnavailable:
 
 
 def _fault(error: Exception) -> StoreRefused | StoreUnavailable:
-    if isinstance(error, ResponseError):
+    # of redis-py's errors, a wrong password is one of the connection
+    if isinstance(error, ResponseError | AuthenticationError):
         return StoreRefused(f"the store refuses the subscription: {error}")
     return StoreUnavailable(f"the subscription is broken: {error}")
 
