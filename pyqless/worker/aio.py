@@ -20,7 +20,7 @@ from pyqless.worker.fetching import AsyncFetcher, Lookout
 from pyqless.worker.leftovers import resume_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import Teller, quietly
-from pyqless.worker.sandboxes import sandboxed
+from pyqless.worker.sandboxes import sandboxed_async
 from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
 from pyqless.worker.stopping import StopReason
@@ -71,6 +71,8 @@ class AsyncWorker:
         self._concurrency = concurrency
         self._tasks: set[asyncio.Task[Any]] = set()
         self._attempts: dict[str, Attempt] = {}
+        #: numbers for sandboxes, of which each job in hand has one
+        self._free = list(reversed(range(concurrency)))
         self._lookout = Lookout(settings.queues, settings.reserver)
         self._fetcher = AsyncFetcher(
             client,
@@ -149,7 +151,13 @@ class AsyncWorker:
             last.stop(StopReason.LOST)
         task = asyncio.create_task(self._put_off(job) if put_off else self._work(job))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._ended, job))
+
+    def _ended(self, job: AsyncJob, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:  # a fault of ours
+            fields = Attempt.of(job, self.client.storage.clock()).fields
+            logger.error("job %s is left to its lock", job.jid, exc_info=error, extra=fields)
 
     async def _cut_off(self) -> None:
         """Cancel what is left; what does not end even so is left to its lock."""
@@ -191,11 +199,17 @@ class AsyncWorker:
 
     async def _run(self, job: AsyncJob, attempt: Attempt) -> Verdict:
         """Run a job's code in a task of its own, so that its end can be told even if it is cancelled."""
-        runner = self.settings.runner
-        with sandboxed(self.settings.sandbox, f"{self.name}-{job.jid}") as sandbox:
-            task = asyncio.create_task(runner.run_async(job, attempt, _in_thread, sandbox))
-            attempt.on_stop = partial(_cancel, task)
-            return await task
+        runner, root = self.settings.runner, self.settings.sandbox
+        number = self._free.pop()
+        try:
+            async with sandboxed_async(root, f"{self.name}-{number}", _in_thread) as sandbox:
+                task = asyncio.create_task(runner.run_async(job, attempt, _in_thread, sandbox))
+                attempt.on_stop = partial(_cancel, task)
+                return await task
+        except OSError as error:  # no sandbox
+            return runner.judge(job, attempt, error)
+        finally:
+            self._free.append(number)
 
     async def _put_off(self, job: AsyncJob) -> None:
         """See ``ThreadWorker``: the job's last run has not ended here."""

@@ -81,7 +81,7 @@ class JobContext:
         handle: the client's handle.
         attempt: this run of it.
         logger: for what the job has to say.
-        sandbox: a directory of the job's own, emptied before and after, if the worker has been given one.
+        sandbox: a directory of the job's own, empty at first and removed afterwards; None if the worker has none to give.
     """
 
     def __init__(self, handle: JobView[Any], attempt: Attempt, sandbox: Path | None = None) -> None:

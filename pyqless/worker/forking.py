@@ -29,6 +29,7 @@ from pyqless.worker.estates import Estates
 from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
 from pyqless.worker.records import Teller, quietly
+from pyqless.worker.sandboxes import remove
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Limits, Settings, at_once
 from pyqless.worker.steady import Steady
 from pyqless.worker.stopping import StopReason
@@ -244,6 +245,7 @@ class ForkingWorker:
             if child.killed_for in (StopReason.LOST, StopReason.CANCELED):
                 log_stopped(child.killed_for, attempt, self.client.storage.clock())
         child.bury()
+        remove(self.settings.sandbox, child.name)
         slot.child = None
         self._estates.add(child.name, child.dealing, list(child.attempts.values()))
 

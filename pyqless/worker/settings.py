@@ -80,7 +80,7 @@ class Settings:
         interval: seconds between two looks at empty queues, at most.
         grace: seconds that jobs are given once the worker is told to stop.
         limits: when the process has done enough.
-        sandbox: what the jobs' directories lie in; without one, jobs have none.
+        sandbox: what the jobs' directories lie in, see ``BlockingJob.sandbox``; without one, jobs have none.
         resume: take back, at the start, what an earlier worker of the same name has left in hand.
         listen: hear of work and of lost locks by message, where the store has any.
         renew: makes a runner of code loaded anew, when the worker is told to reload; unless given, the modules that
@@ -112,7 +112,10 @@ class Settings:
         if self.reserver is not None:
             checks.function("reserver.order", getattr(self.reserver, "order", None))
         if self.sandbox is not None:
-            checks.instance("sandbox", self.sandbox, Path)
+            # jobs may change the directory that they work in
+            object.__setattr__(
+                self, "sandbox", checks.instance("sandbox", self.sandbox, Path).absolute()
+            )
         if self.renew is not None:
             checks.function("renew", self.renew)
 

@@ -190,12 +190,16 @@ def test_all_sorts_of_jobs_come_through(client: Client, one_redis_url: str, tmp_
         assert worker.end() == 0, worker.log()
 
 
-def test_a_time_limit_kills_what_does_not_listen(client: Client, one_redis_url: str) -> None:
-    with Worker(
-        one_redis_url, "q", "--kind", "forking", "-c", "1", "--time-limit", "0.5"
-    ) as worker:
+def test_a_time_limit_kills_what_does_not_listen(
+    client: Client, one_redis_url: str, tmp_path: Path
+) -> None:
+    options = ("--kind", "forking", "-c", "1", "--time-limit", "0.5", "--sandbox", str(tmp_path))
+    with Worker(one_redis_url, "q", *options) as worker:
         worker.put(client, "spin", "J", seconds=60)
+        assert worker.began("J")
+        assert len(list(tmp_path.iterdir())) == 1
         until(lambda: state(client, "J") == "failed")
+        assert not list(tmp_path.iterdir())  # its parent has seen to that
         assert list(client.jobs.failed()) == ["tests.worker_jobs.spin:TimeLimitExceeded"]
 
 

@@ -21,7 +21,7 @@ from pyqless.compat.qless.listener import Listener
 from pyqless.compat.qless.logs import logger
 from pyqless.compat.qless.queue import Queue
 from pyqless.worker.keeper import LOST_EVENTS
-from pyqless.worker.sandboxes import sandboxed
+from pyqless.worker.sandboxes import emptied
 
 try:
     from setproctitle import getproctitle, setproctitle
@@ -92,8 +92,7 @@ class Worker:
     @contextmanager
     def sandbox(cls, path: str | os.PathLike[str]) -> Iterator[None]:
         """Make a directory, empty it, and empty it again."""
-        directory = Path(path)
-        with sandboxed(directory.parent, directory.name):
+        with emptied(Path(path)):
             yield
 
     # -- jobs ---------------------------------------------------------------------------------
