@@ -5,18 +5,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, ClassVar
 
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidArgument
 from pyqless.storage.metrics import Metrics
 
-__all__ = ["Clock", "Described", "Hints", "logger"]
+__all__ = ["Clock", "Described", "Hints", "logger", "require_lanes"]
 
 #: gives the moment, Unix time in seconds
 Clock = Callable[[], float]
 
 logger = logging.getLogger("pyqless")
+
+
+def require_lanes(lanes: object) -> int:
+    """
+    How many calls to carry out at once.
+
+    Raises:
+        InvalidArgument: it is no number of lanes.
+    """
+    if isinstance(lanes, bool) or not isinstance(lanes, int) or lanes < 1:
+        text = f"lanes must be a whole number from 1 on, not {lanes!r}"
+        raise InvalidArgument(text, argument="lanes", value=lanes)
+    return lanes
+
+
+def _require_moment(moment: object) -> None:
+    """Whole numbers and the like are moments, too; what is none would go into the store, and stay there."""
+    if isinstance(moment, bool) or not isinstance(moment, int | float) or not isfinite(moment):
+        text = f"clock must give Unix time in seconds, not {moment!r}"
+        raise InvalidArgument(text, argument="clock", value=moment)
 
 
 class Hints(dict[Any, Any]):
@@ -45,6 +67,18 @@ class Described:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url} namespace={self.keys.namespace!r}>"
+
+    def moment(self) -> float:
+        """
+        What the clock says, Unix time in seconds.
+
+        Raises:
+            InvalidArgument: that is no moment.
+        """
+        moment = self.clock()
+        if type(moment) is not float or not isfinite(moment):
+            _require_moment(moment)
+        return moment
 
     def committed(self, tx: Transaction) -> None:
         """Count a commit, and tell of the faults that the transition passed over."""

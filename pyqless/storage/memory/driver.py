@@ -45,7 +45,7 @@ def _until_done(
     """Try until the transition finds nothing stale; give its value and its moment."""
     batches: list[Batch] = []
     for attempt in range(_ATTEMPTS):
-        tx = Transaction(storage.clock() if now is None else now, storage.keys, attempt)
+        tx = Transaction(storage.moment() if now is None else now, storage.keys, attempt)
         storage.metrics.attempts += 1
         batches.clear()
         try:

@@ -13,7 +13,7 @@ import redis.asyncio
 from pyqless.core.effects import Factory
 from pyqless.errors import QlessError, StorageError, StoreUnavailable, WrongLoop
 from pyqless.storage.base import AsyncStorage
-from pyqless.storage.described import Clock
+from pyqless.storage.described import Clock, require_lanes
 from pyqless.storage.redis.borrowing import borrow_async
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
@@ -114,7 +114,7 @@ class AsyncRedisStorage(AsyncStorage):
         self._own_pool = connection is None
         self._closed = False
         self._free: deque[_Track] = deque()
-        self._places = asyncio.Semaphore(lanes)
+        self._places = asyncio.Semaphore(require_lanes(lanes))
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:

@@ -98,7 +98,7 @@ class Attempt:
 
     def _begin(self, foresight: Foresight | None) -> None:
         storage, lane, moment = self._storage, self._lane, self._now
-        moment = storage.clock() if moment is None else moment
+        moment = storage.moment() if moment is None else moment
         self.tx = Transaction(
             moment,
             storage.keys,
@@ -112,7 +112,7 @@ class Attempt:
     def _renew_moment(self) -> None:
         """Whoever has waited comes later than it began, and finds what was put meanwhile."""
         if self._now is None:
-            self.tx.now = self._storage.clock()
+            self.tx.now = self._storage.moment()
 
     def _send(self, steps: Transition[Any], replies: Replies) -> Batch:
         """Hand replies to the transition; no error rests on what was read ahead."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count, islice
+from typing import TypeGuard
 
 from pyqless.errors import InvalidArgument
 
@@ -32,9 +33,9 @@ class Replication:
 
     def __post_init__(self) -> None:
         for name, value in (("replicas", self.replicas), ("timeout", self.timeout)):
-            if not value > 0:
+            if not (_is_number(value) and value > 0):
                 raise InvalidArgument(
-                    f"{name} must be above 0, not {value!r}", argument=name, value=value
+                    f"{name} must be a number above 0, not {value!r}", argument=name, value=value
                 )
 
     @classmethod
@@ -60,10 +61,14 @@ def require_headroom(headroom: object) -> float:
     Raises:
         InvalidArgument: it is not from 0 up to 1.
     """
-    if isinstance(headroom, bool) or not isinstance(headroom, int | float) or not 0 <= headroom < 1:
-        text = f"headroom must be a number from 0 up to 1, not {headroom!r}"
-        raise InvalidArgument(text, argument="headroom", value=headroom)
-    return float(headroom)
+    if _is_number(headroom) and 0 <= headroom < 1:
+        return float(headroom)
+    text = f"headroom must be a number from 0 up to 1, not {headroom!r}"
+    raise InvalidArgument(text, argument="headroom", value=headroom)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Policy:
     When to give up, and how to keep out of each other's way.
 
     Raises:
-        InvalidArgument: there would not be a single try.
+        InvalidArgument: one of them is no good, or there would not be a single try.
     """
 
     #: tries at most
@@ -91,9 +96,15 @@ class Policy:
     chance: Callable[[], float] = random.random
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            text = f"attempts must be 1 at least, not {self.attempts!r}"
+        attempts: object = self.attempts
+        if not (isinstance(attempts, int) and attempts >= 1):
+            text = f"attempts must be a whole number from 1 on, not {self.attempts!r}"
             raise InvalidArgument(text, argument="attempts", value=self.attempts)
+        for name in ("deadline", "base", "cap", "near"):
+            value = getattr(self, name)
+            if not (_is_number(value) and value >= 0):
+                text = f"{name} must be a number of seconds, not {value!r}"
+                raise InvalidArgument(text, argument=name, value=value)
 
     @classmethod
     def of(cls, policy: object) -> Policy:

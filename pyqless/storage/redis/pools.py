@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,6 +20,9 @@ __all__ = ["async_pool_of", "open_async_pool", "open_pool", "pool_of", "redacted
 #: What the URL says comes first. Timeouts are in seconds; the replies of protocol 2 are read faster than those of 3;
 #: a connection that cannot be had is the driver's business, and not to be tried for again and again below it.
 _DEFAULTS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "protocol": 2}
+
+
+_TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 
 
 def open_pool(url: str, **options: Any) -> redis.ConnectionPool:
@@ -52,9 +56,21 @@ def _checked(kind: Any, url: str, options: dict[str, Any]) -> Any:
         pool = kind.from_url(url, **options)
         # an option that there is none of shows only where a connection is made
         pool.connection_class(**pool.connection_kwargs)
-    except (ValueError, TypeError, RedisError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RedisError) as error:
         raise InvalidArgument(f"url or options make no sense: {error}", argument="url") from error
+    for name in _TIMEOUTS:
+        _require_seconds(name, pool.connection_kwargs.get(name))
     return pool
+
+
+def _require_seconds(name: str, value: object) -> None:
+    """redis-py finds out only where a connection is made."""
+    if value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+    ):
+        return
+    text = f"{name} must be a number of seconds above 0, or None for any time, not {value!r}"
+    raise InvalidArgument(text, argument=name, value=value)
 
 
 def _require_database(url: str) -> None:
@@ -87,7 +103,7 @@ def pool_of(connection: Any) -> Any:
     """
     pool = getattr(connection, "connection_pool", connection)
     if not isinstance(pool, redis.ConnectionPool):
-        raise _no_pool(connection, "redis")
+        raise _no_pool(connection, "redis", "AsyncClient", redis.asyncio.ConnectionPool)
     return pool
 
 
@@ -95,13 +111,17 @@ def async_pool_of(connection: Any) -> Any:
     """As ``pool_of``, for redis.asyncio."""
     pool = getattr(connection, "connection_pool", connection)
     if not isinstance(pool, redis.asyncio.ConnectionPool):
-        raise _no_pool(connection, "redis.asyncio")
+        raise _no_pool(connection, "redis.asyncio", "Client", redis.ConnectionPool)
     return pool
 
 
-def _no_pool(connection: object, module: str) -> InvalidArgument:
+def _no_pool(connection: object, module: str, other: str, others: Any) -> InvalidArgument:
+    kind = type(connection)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    is_others = isinstance(getattr(connection, "connection_pool", connection), others)
+    advice = f", which is for {other}" if is_others else ""
     return InvalidArgument(
-        f"connection must be a client or a pool of {module}, not a {type(connection).__name__}",
+        f"connection must be a client or a pool of {module}, not a {name}{advice}",
         argument="connection",
     )
 

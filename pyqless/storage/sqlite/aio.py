@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pyqless.core.effects import Factory
 from pyqless.storage.base import AsyncStorage
-from pyqless.storage.described import Clock
+from pyqless.storage.described import Clock, require_lanes
 from pyqless.storage.sqlite.storage import SqliteStorage
 from pyqless.storage.sqlite.subscription import AsyncSqliteSubscription
 from pyqless.storage.sqlite.threads import Threads
@@ -46,7 +46,7 @@ class AsyncSqliteStorage(AsyncStorage):
             url, namespace=namespace, clock=clock, timeout=timeout, synchronous=synchronous
         )
         self.metrics = self._storage.metrics
-        self._threads = Threads(lanes)
+        self._threads = Threads(require_lanes(lanes))
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""

@@ -45,7 +45,7 @@ class Attempt:
         """Begin, as far as to the first reads."""
         storage = self._storage
         storage.metrics.attempts += 1
-        now = storage.clock() if self._now is None else self._now
+        now = storage.moment() if self._now is None else self._now
         self.tx = Transaction(now, storage.keys, self._number)
         self._batches.clear()
         self._steps = self._transition(self.tx)

@@ -76,7 +76,7 @@ def _options(given: dict[str, Any]) -> Options:
             f"sqlite:// knows no option {name!r}", argument=name, value=given[name]
         )
     options = Options(**given)
-    if options.synchronous not in _DURABLE:
+    if options.synchronous not in tuple(_DURABLE):
         raise InvalidArgument(
             f"synchronous must be 'full' or 'normal', not {options.synchronous!r}",
             argument="synchronous",
@@ -87,7 +87,7 @@ def _options(given: dict[str, Any]) -> Options:
 
 def _seconds(timeout: float | str) -> float:
     try:
-        seconds = float(timeout)
+        seconds = math.nan if isinstance(timeout, bool) else float(timeout)
     except (TypeError, ValueError):
         seconds = math.nan
     if not 0 <= seconds < math.inf:

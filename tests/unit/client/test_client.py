@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import math
 import os
 import socket
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+import redis.asyncio
 
 import pyqless
 from pyqless import AsyncClient, AsyncOnCommit, Client, OnCommit, Queue
@@ -65,6 +70,105 @@ def test_what_a_client_is_made_of_is_checked(
     with pytest.raises(InvalidArgument) as raised:
         kind(**options)
     assert raised.value.argument == argument
+
+
+BAD: list[Any] = ["x", -1, math.nan, math.inf, True, b"x", [1], {"a": 1}]
+
+#: what each option of a storage takes none of, and where
+BAD_OPTIONS = {
+    "policy": ("redis://localhost:1", BAD),
+    "durability": ("redis://localhost:1", BAD),
+    "headroom": ("redis://localhost:1", BAD),
+    "socket_timeout": ("redis://localhost:1", BAD),
+    "socket_connect_timeout": ("redis://localhost:1", BAD),
+    "synchronous": ("sqlite:///x.db", BAD),
+    "timeout": ("sqlite:///x.db", BAD),
+    "clock": ("memory://", BAD),
+    "encoder": ("memory://", BAD),
+    "read_only": ("memory://", ["x", 1, b""]),
+    "max_data_size": ("memory://", BAD),
+}
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("argument", BAD_OPTIONS)
+def test_no_option_takes_what_it_cannot_use(kind: type[Any], argument: str) -> None:
+    url, values = BAD_OPTIONS[argument]
+    for value in values:
+        with pytest.raises(InvalidArgument) as raised:
+            kind(url, **{argument: value})
+        assert raised.value.argument == argument
+
+
+@pytest.mark.parametrize("url", ["redis://localhost:1", "sqlite:///x.db"])
+@pytest.mark.parametrize("lanes", [*BAD, 0, 1.5], ids=repr)
+def test_lanes_are_a_number(url: str, lanes: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"^lanes must be a whole number") as raised:
+        AsyncClient(url, lanes=lanes)
+    assert raised.value.argument == "lanes"
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize(
+    "options", [{"retry": "x"}, {"protocol": math.inf}], ids=["retry", "protocol"]
+)
+def test_options_of_redis_py_that_make_no_sense_to_it_are_told(
+    kind: type[Any], options: dict[str, Any]
+) -> None:
+    if kind is Client and "retry" in options:
+        return  # which redis-py for threads takes, and never looks at
+    with pytest.raises(InvalidArgument, match="url or options make no sense"):
+        kind("redis://localhost:1", **options)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_connection_for_the_other_client_is_told_from_nonsense(*, whole: bool) -> None:
+    blocking: Any = redis.Redis() if whole else redis.ConnectionPool()
+    aio: Any = redis.asyncio.Redis() if whole else redis.asyncio.ConnectionPool()
+    with pytest.raises(
+        InvalidArgument, match=r"not a redis\.asyncio\..*, which is for AsyncClient"
+    ):
+        Client(connection=aio)
+    with pytest.raises(InvalidArgument, match=r"not a redis\.[^.]*\..*, which is for Client$"):
+        AsyncClient(connection=blocking)
+    with pytest.raises(InvalidArgument, match=r"a pool of redis, not a str$"):
+        Client(connection="redis://localhost:1")
+
+
+NO_MOMENTS = [
+    None,
+    "5",
+    b"5",
+    True,
+    math.nan,
+    math.inf,
+    datetime(2026, 1, 1, tzinfo=UTC),
+    Decimal(5),
+    [5.0],
+]
+
+
+@pytest.mark.parametrize("store", ["memory://", "fakeredis://", "sqlite:///{}/x.db"])
+@pytest.mark.parametrize("moment", NO_MOMENTS, ids=repr)
+async def test_a_clock_that_gives_no_moment_is_told(
+    tmp_path: Path, store: str, moment: Any
+) -> None:
+    url = store.format(tmp_path)
+    with Client(url, clock=lambda: moment) as client:
+        for call in (lambda queue: queue.put("k"), Queue.pop, Queue.counts):
+            with pytest.raises(InvalidArgument, match=r"^clock must give Unix time") as raised:
+                call(client.queues["q"])
+            assert raised.value.argument == "clock"
+            assert raised.value.value is moment
+    async with AsyncClient(url, clock=lambda: moment) as aio:
+        with pytest.raises(InvalidArgument, match=r"^clock must give Unix time"):
+            await aio.queues["q"].put("k")
+
+
+def test_a_clock_may_give_whole_numbers() -> None:
+    with Client("memory://", clock=lambda: 5) as client:
+        client.queues["q"].put("k", jid="j")
+        assert client.jobs["j"].history[0].when == 5
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from pyqless.errors import InvalidArgument
 from pyqless.storage.redis import AsyncRedisStorage, Policy, RedisStorage
+from pyqless.storage.redis.policy import Replication
 
 
 def test_pauses_double_up_to_the_cap() -> None:
@@ -58,11 +60,27 @@ def test_patience_knows_the_deadline_only() -> None:
     assert 1000 <= pauses <= 1001
 
 
-@pytest.mark.parametrize("attempts", [0, -1])
-def test_a_policy_without_tries(attempts: int) -> None:
+@pytest.mark.parametrize("attempts", [0, -1, "5", 1.5, None])
+def test_a_policy_without_tries(attempts: Any) -> None:
     with pytest.raises(InvalidArgument) as caught:
         Policy(attempts=attempts)
     assert (caught.value.argument, caught.value.value) == ("attempts", attempts)
+
+
+@pytest.mark.parametrize("value", ["5", None, -1, math.nan, True, [1]])
+@pytest.mark.parametrize("name", ["deadline", "base", "cap", "near"])
+def test_what_a_policy_is_made_of_is_checked(name: str, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=rf"^{name} must be a number of seconds") as raised:
+        Policy(**{name: value})
+    assert raised.value.argument == name
+
+
+@pytest.mark.parametrize("value", ["5", None, -1, 0, math.nan, True, [1]])
+@pytest.mark.parametrize("name", ["replicas", "timeout"])
+def test_what_a_replication_is_made_of_is_checked(name: str, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=rf"^{name} must be a number above 0") as raised:
+        Replication(**{name: value})
+    assert raised.value.argument == name
 
 
 @pytest.mark.parametrize("storage", [RedisStorage, AsyncRedisStorage])

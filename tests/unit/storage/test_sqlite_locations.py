@@ -80,6 +80,8 @@ def test_only_full_is_durable() -> None:
     [
         ({"synchronous": "off"}, "synchronous"),
         ({"synchronous": ""}, "synchronous"),
+        ({"synchronous": ["full"]}, "synchronous"),
+        ({"timeout": True}, "timeout"),
         ({"timeout": -1}, "timeout"),
         ({"timeout": "soon"}, "timeout"),
         ({"timeout": "nan"}, "timeout"),
