@@ -13,11 +13,12 @@ from __future__ import annotations
 from pyqless.worker.aio import AsyncWorker
 from pyqless.worker.attempts import Progress
 from pyqless.worker.context import AwaitableJob, BlockingJob, current_job
+from pyqless.worker.entering import Middleware, uses
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.forking import ForkingWorker
 from pyqless.worker.records import JobInHand, WorkerRecord, records
 from pyqless.worker.reservers import Ordered, Reserver, RoundRobin, ShuffledRoundRobin
-from pyqless.worker.running import Middleware, Runner, uses
+from pyqless.worker.running import Runner
 from pyqless.worker.serial import SerialWorker
 from pyqless.worker.settings import ExitCode, Limits, Settings
 from pyqless.worker.signals import taking

@@ -14,12 +14,14 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from pyqless.client import JobFunction
+from pyqless.client import JobFunction, checks
 from pyqless.errors import InvalidArgument
 
 __all__ = ["Code", "CodeNotFound", "Finder"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: the method of a class that runs a job, unless one is named like the job's queue
 PROCESS: Final = "process"
@@ -66,7 +68,7 @@ class Finder:
         functions: what jobs may name by names of their own, such as those of other languages.
 
     Raises:
-        InvalidArgument: one of them names no module.
+        InvalidArgument: one of the modules names none, or one of the functions cannot be called.
     """
 
     def __init__(
@@ -74,9 +76,11 @@ class Finder:
     ) -> None:
         self._modules: set[str] = set()
         self._packages: set[str] = set()
+        if isinstance(modules, str):  # whose characters would each be a module's name
+            checks.refuse("modules", modules, "must be a list of names")
         for name in modules:
             self._allow(name)
-        self._functions = dict(functions or {})
+        self._functions = dict(checks.callbacks("functions", functions or {}))
 
     def _allow(self, name: str) -> None:
         stem = name.removesuffix(".*")
@@ -85,13 +89,20 @@ class Finder:
             raise InvalidArgument(text, argument="modules", value=name)
         (self._modules if stem == name else self._packages).add(stem)
 
-    def register(
-        self, name: str | None = None
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Allow the decorated function or class under a name, its own dotted one unless given."""
+    def register(self, name: str | None = None) -> Callable[[F], F]:
+        """
+        Allow the decorated function or class under a name, its own dotted one unless given.
 
-        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._functions[name or f"{function.__module__}.{function.__qualname__}"] = function
+        Raises:
+            InvalidArgument: the name is none, or what is decorated cannot be called.
+        """
+        if callable(name):
+            checks.refuse("name", name, "is what is to be decorated: write @finder.register()")
+        given = checks.optional(checks.name, "name", name)
+
+        def decorate(function: F) -> F:
+            checks.function("function", function)
+            self._functions[given or f"{function.__module__}.{function.__qualname__}"] = function
             return function
 
         return decorate

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-Ready-made middleware; see ``running`` for what a middleware is, and where it is put.
+Ready-made middleware; see ``entering`` for what a middleware is, and where it is put.
 
 Each is an object that can be pickled, as children that are spawned need it, as long as its arguments can be.
 """
@@ -11,9 +11,11 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from types import FunctionType
+from typing import Any, Final, TypeVar
 
-from pyqless.client import checks
+from pyqless.client import JobFunction, checks
 from pyqless.worker.stopping import JobStopped, Retry
 
 __all__ = [
@@ -26,6 +28,26 @@ __all__ = [
     "retry_on",
     "time_limit",
 ]
+
+S = TypeVar("S")
+
+
+def _around_a_job(
+    method: Callable[[S, Any], Iterator[None]],
+) -> Callable[[S, Any], AbstractContextManager[None]]:
+    """As ``contextmanager``; and who puts a middleware above a function by itself is told what is missing."""
+    make = contextmanager(method)
+
+    @wraps(method)
+    def enter(self: S, job: Any) -> AbstractContextManager[None]:
+        if isinstance(job, FunctionType | type | JobFunction):
+            name = type(self).__name__
+            checks.refuse(
+                "middleware", job, f"decorates nothing by itself: write @uses({name}(...))"
+            )
+        return make(self, job)
+
+    return enter
 
 
 # -- trying again -----------------------------------------------------------------------------
@@ -86,29 +108,34 @@ def exponential(
     return Backoff(first=first, factor=factor, cap=cap, jitter=jitter)
 
 
+#: each makes a backoff, and is none
+_MAKERS: Final[tuple[object, ...]] = (constant, linear, exponential)
+
+
 class retry_on:  # noqa: N801 - it is used as a function is, beside others that are
     """
     Try a job again when its code raises certain exceptions; once its retries are spent, it fails with the last one.
 
     Args:
-        exceptions: which ones.
+        exceptions: which ones, at least one.
         backoff: how long to wait, seconds, by how often it was tried again; 1, 2, 4, ... with jitter unless given.
 
     Raises:
-        InvalidArgument: one is no class of exceptions, or the backoff cannot be called.
+        InvalidArgument: there is none, one is no class of exceptions that derives of ``Exception``, or the backoff
+            cannot be called.
     """
 
     def __init__(
         self, *exceptions: type[Exception], backoff: Callable[[int], float] | None = None
     ) -> None:
-        kind: Any
+        self._backoff = exponential() if backoff is None else _checked_backoff(backoff)
+        if not exceptions:
+            checks.refuse("exceptions", exceptions, "are missing: retry_on(ConnectionError, ...)")
         for kind in exceptions:
-            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-                checks.refuse("exceptions", kind, "must be classes of exceptions")
+            _require_exception(kind)
         self._exceptions = exceptions
-        self._backoff = exponential() if backoff is None else checks.function("backoff", backoff)
 
-    @contextmanager
+    @_around_a_job
     def __call__(self, job: Any) -> Iterator[None]:
         """Be entered around a job."""
         try:
@@ -117,7 +144,23 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
             raise
         except self._exceptions as error:
             tries = max(0, job.retries - job.remaining)
-            raise Retry(self._backoff(tries)) from error
+            delay = checks.number("backoff", self._backoff(tries), least=0)
+            raise Retry(delay) from error
+
+
+def _require_exception(kind: Any) -> None:
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        checks.refuse("exceptions", kind, "must be classes of exceptions, one by one")
+    if not issubclass(kind, Exception):
+        checks.refuse(
+            "exceptions", kind, "must derive of Exception: others end a process, or a task"
+        )
+
+
+def _checked_backoff(backoff: Callable[[int], float]) -> Callable[[int], float]:
+    if backoff in _MAKERS:
+        checks.refuse("backoff", backoff, "is to be called first, as in backoff=constant(10)")
+    return checks.function("backoff", backoff)
 
 
 # -- limits -----------------------------------------------------------------------------------
@@ -143,7 +186,7 @@ class time_limit:  # noqa: N801 - as above
         checks.positive("seconds", self.seconds)
         checks.flag("retry", self.retry)
 
-    @contextmanager
+    @_around_a_job
     def __call__(self, job: Any) -> Iterator[None]:
         """Be entered around a job."""
         job.limit_time(self.seconds, retries=self.retry)
@@ -169,7 +212,7 @@ class memory_limit:  # noqa: N801 - as above
     def __post_init__(self) -> None:
         checks.whole("size", self.size, least=1)
 
-    @contextmanager
+    @_around_a_job
     def __call__(self, _job: Any) -> Iterator[None]:
         """Be entered around a job."""
         import resource  # noqa: PLC0415 - not everywhere
@@ -207,7 +250,7 @@ class hooks:  # noqa: N801 - as above
             if (value := getattr(self, name)) is not None:
                 checks.function(name, value)
 
-    @contextmanager
+    @_around_a_job
     def __call__(self, _job: Any) -> Iterator[None]:
         """Be entered around a job."""
         if self.before is not None:
@@ -242,7 +285,7 @@ class reporting:  # noqa: N801 - as above
         if self.scope is not None:
             checks.function("scope", self.scope)
 
-    @contextmanager
+    @_around_a_job
     def __call__(self, job: Any) -> Iterator[None]:
         """Be entered around a job."""
         with ExitStack() as stack:

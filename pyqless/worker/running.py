@@ -14,45 +14,22 @@ from contextlib import (
 )
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyqless.client import checks
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.context import AwaitableJob, BlockingJob, being
+from pyqless.worker.entering import Middleware, middleware_of, require_middleware
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.lifelines import in_one_process
 from pyqless.worker.reporting import MESSAGE_LIMIT, group_of, message_of
 from pyqless.worker.stopping import JobStopped, Retry, StopReason, TimeLimitExceeded
 from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict
 
-__all__ = ["Middleware", "Runner", "uses"]
+__all__ = ["Runner"]
 
 logger = logging.getLogger("pyqless.worker")
-
-#: given a job, what is to be entered before its code runs and left after it
-Middleware: TypeAlias = Callable[
-    [Any], AbstractContextManager[Any, Any] | AbstractAsyncContextManager[Any, Any]
-]
-
-_MIDDLEWARE = "pyqless_middleware"
-
-
-def uses(*middleware: Middleware) -> Callable[[Any], Any]:
-    """
-    Decorate a job's function or class with middleware, the first the outermost; the worker's lies around it.
-
-    Raises:
-        InvalidArgument: one of them cannot be called.
-    """
-    for entered in middleware:
-        checks.function("middleware", entered)
-
-    def decorate(owner: Any) -> Any:
-        setattr(owner, _MIDDLEWARE, (*middleware, *getattr(owner, _MIDDLEWARE, ())))
-        return owner
-
-    return decorate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +56,7 @@ class Runner:
 
     def __post_init__(self) -> None:
         checks.instance("finder", self.finder, Finder)
-        for entered in checks.instance("middleware", self.middleware, Sequence):
-            checks.function("middleware", entered)
+        require_middleware(checks.instance("middleware", self.middleware, Sequence))
         checks.flag("compat", self.compat)
         checks.flag("keeps_results", self.keeps_results)
         checks.whole("message_limit", self.message_limit)
@@ -138,15 +114,14 @@ class Runner:
         return self.finder.find(attempt.klass, attempt.queue)
 
     def _around(self, code: Code) -> tuple[Middleware, ...]:
-        own: tuple[Middleware, ...] = getattr(code.owner, _MIDDLEWARE, ())
-        return (*self.middleware, *own)
+        return (*self.middleware, *middleware_of(code.owner))
 
     def _within(self, code: Code, job: BlockingJob) -> Any:
         with being(job), ExitStack() as stack:
             for middleware in self._around(code):
                 manager = middleware(job)
                 if not isinstance(manager, AbstractContextManager):
-                    raise TypeError(f"{middleware!r} is for coroutines, and {code.owner!r} is none")
+                    raise _no_context(manager, middleware, code)
                 stack.enter_context(manager)
             job.attempt.raise_if_stopped()
             with in_one_process():
@@ -160,8 +135,10 @@ class Runner:
                 manager = middleware(job)
                 if isinstance(manager, AbstractAsyncContextManager):
                     await stack.enter_async_context(manager)
-                else:
+                elif isinstance(manager, AbstractContextManager):
                     stack.enter_context(manager)
+                else:
+                    raise _no_context(manager, middleware, code)
             job.attempt.raise_if_stopped()
             with in_one_process():
                 return await code.function(job)
@@ -214,6 +191,12 @@ class Runner:
         if self.compat and isinstance(error, CodeNotFound) and error.kind != "not-found":
             return f"{attempt.queue}-{error.kind}"
         return group_of(error, attempt.klass, attempt.queue, compat=self.compat)
+
+
+def _no_context(manager: object, middleware: Middleware, code: Code) -> TypeError:
+    if isinstance(manager, AbstractAsyncContextManager):
+        return TypeError(f"{middleware!r} is for coroutines, and {code.owner!r} is none")
+    return TypeError(f"{middleware!r} must give a context manager, not {manager!r}")
 
 
 def _refused(attempt: Attempt) -> Verdict:

@@ -10,7 +10,8 @@ import pytest
 
 from pyqless.errors import InvalidArgument
 from pyqless.worker import middleware
-from pyqless.worker.running import Runner, uses
+from pyqless.worker.entering import uses
+from pyqless.worker.running import Runner
 from pyqless.worker.settings import Limits, Settings
 
 
