@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, ClassVar
 
-from pyqless.client import AsyncClient, AsyncJob
+from pyqless.client import AsyncClient, AsyncJob, checks
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
@@ -55,15 +55,15 @@ class AsyncWorker:
         control: takes orders, from any thread.
 
     Raises:
-        InvalidArgument: there are too many jobs at once, or none.
+        InvalidArgument: an argument is of another type, or there are too many jobs at once, or none.
     """
 
     kind: ClassVar[str] = "asyncio"
 
     def __init__(self, client: AsyncClient, settings: Settings, concurrency: int = 100) -> None:
         at_once("concurrency", concurrency, MOST_TASKS)
-        self.client = client
-        self.settings = settings
+        self.client = checks.instance("client", client, AsyncClient)
+        self.settings = checks.instance("settings", settings, Settings)
         self.control = Control(settings.grace)
         self.name = client.worker_name
         self.jobs_done = 0
@@ -126,7 +126,7 @@ class AsyncWorker:
             await self._fetcher.close()
             with quietly():
                 await self.client.storage.run(self._teller.last_word())
-            logger.info("worker %s ends: %d jobs", self.name, self.jobs_done)
+            logger.info("worker %s ends, jobs run: %d", self.name, self.jobs_done)
 
     async def _turn(self) -> None:
         if self.control.reloads > self._reloads:

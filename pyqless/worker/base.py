@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import ClassVar
 
-from pyqless.client import Client, Job
+from pyqless.client import Client, Job, checks
 from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
@@ -43,13 +43,16 @@ class BlockingWorker:
 
     Attributes:
         control: takes orders, from any thread.
+
+    Raises:
+        InvalidArgument: an argument is of another type.
     """
 
     kind: ClassVar[str]
 
     def __init__(self, client: Client, settings: Settings, keeper: Keeper | None = None) -> None:
-        self.client = client
-        self.settings = settings
+        self.client = checks.instance("client", client, Client)
+        self.settings = checks.instance("settings", settings, Settings)
         self.control = Control(settings.grace)
         self.name = client.worker_name
         self.jobs_done = 0
@@ -96,7 +99,7 @@ class BlockingWorker:
             if self._own_keeper is not None:
                 self._own_keeper.close()
                 self._withdraw()
-            logger.info("worker %s ends: %d jobs", self.name, self.jobs_done)
+            logger.info("worker %s ends, jobs run: %d", self.name, self.jobs_done)
 
     def _idle(self) -> bool:
         """Do what is due between jobs, and tell whether there are jobs to be taken."""

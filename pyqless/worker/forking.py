@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import pickle
 import random
 import sys
 import time
@@ -13,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
 from typing import ClassVar, Final, Literal
 
-from pyqless.client import Client
+from pyqless.client import Client, checks
 from pyqless.core.cleaning import known_queues
 from pyqless.errors import InvalidArgument
 from pyqless.worker.attempts import Attempt
@@ -68,13 +70,14 @@ class ForkingWorker:
     that it has started. The parent itself runs no job and has no threads.
 
     Args:
-        connect: opens a client that works under a name, such as ``partial(Client, url)`` with ``worker_name`` as its
-            argument; called in the parent and in each child.
+        connect: opens a client that works under a name, such as ``lambda name: Client(url, worker_name=name)``; called in the
+            parent and in each child.
         settings: what to work on, and how; its limits are those of each child.
         name: the parent's; a child is called ``NAME/SLOT.BIRTH``.
         processes: how many children, 1,000 at most; as many as this machine has cores unless given.
-        start_method: ``fork``, or ``spawn`` where a fork is unsafe: the children are then started anew, and ``connect``
-            and ``settings`` have to be such as can be pickled. ``fork`` on Linux, ``spawn`` elsewhere, unless given.
+        start_method: ``fork``, or ``spawn`` where a fork is unsafe: the children are then started anew, and ``connect``,
+            ``settings`` and ``before`` have to be such as can be pickled, which functions of modules can and a lambda
+            cannot. ``fork`` on Linux, ``spawn`` elsewhere, unless given.
         fork_per_job: a fresh child for each job.
         stagger: the first children begin within so many seconds, and not all at once.
         before: called in each child first of all.
@@ -102,18 +105,22 @@ class ForkingWorker:
     ) -> None:
         count = (os.cpu_count() or 1) if processes is None else processes
         at_once("processes", count, MOST_THREADS)
-        self.name = name
-        self.client = connect(name)
-        _require_shared(self.client)
-        if fork_per_job:
+        checks.instance("settings", settings, Settings)
+        if checks.flag("fork_per_job", fork_per_job):
             settings = replace(settings, limits=Limits(jobs=1, memory=settings.limits.memory))
         self.settings = settings
         self.control = Control(settings.grace)
         self.exit_code = ExitCode.DONE
-        method = start_method or ("fork" if sys.platform == "linux" else "spawn")
-        self._context = multiprocessing.get_context(method)
-        self._plan = Plan(connect=connect, settings=settings, before=before, parent=os.getpid())
-        self._stagger = stagger
+        self.name = checks.name("name", name)
+        self._plan = Plan(
+            connect=checks.function("connect", connect),
+            settings=settings,
+            before=checks.optional(checks.function, "before", before),
+            parent=os.getpid(),
+        )
+        self._context = _context(start_method, self._plan)
+        self._stagger = checks.number("stagger", stagger, least=0)
+        self.client = _opened(connect, name)
         self._slots = [_Slot(number + 1) for number in range(count)]
         self._custody = Custody(self.client, listen=settings.listen)
         self._estates = Estates(self.client)
@@ -274,6 +281,33 @@ class ForkingWorker:
             if (word := teller.word()) is not None:
                 with quietly(at_first=at_first):
                     self.client.storage.run(word)
+
+
+def _context(start_method: str | None, plan: Plan) -> BaseContext:
+    method = start_method or ("fork" if sys.platform == "linux" else "spawn")
+    checks.choice("start_method", [method], ("fork", "spawn"))
+    if method == "spawn":
+        for argument in ("connect", "settings", "before"):
+            _require_portable(argument, getattr(plan, argument))
+    return multiprocessing.get_context(method)
+
+
+def _require_portable(argument: str, value: object) -> None:
+    """Let no worker begin whose children never would."""
+    try:
+        pickle.dumps(value)
+    except Exception as error:  # what is pickled may raise anything
+        text = f"{argument} cannot be sent to a process that is started anew: {error}"
+        raise InvalidArgument(text, argument=argument, value=value) from error
+
+
+def _opened(connect: Callable[[str], Client], name: str) -> Client:
+    client = connect(name)
+    if not isinstance(client, Client):
+        fault = f"must open a pyqless.Client, not give {type(client).__name__}"
+        checks.refuse("connect", connect, fault)
+    _require_shared(client)
+    return client
 
 
 def _require_shared(client: Client) -> None:

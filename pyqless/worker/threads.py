@@ -37,7 +37,7 @@ class ThreadWorker(BlockingWorker):
         threads: how many jobs run at once, 1,000 at most.
 
     Raises:
-        InvalidArgument: there are too many threads, or none.
+        InvalidArgument: an argument is of another type, or there are too many threads, or none.
     """
 
     kind: ClassVar[str] = "threads"
