@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pyqless.client import AsyncJob, checks
+from pyqless.client import AsyncJob, Job, checks
+from pyqless.client.references import AnyJob
 from pyqless.client.views import JobView
 from pyqless.worker.attempts import Attempt, Progress
 
@@ -28,6 +29,14 @@ _SETTLING: Final = frozenset(
     {"cancel", "complete", "complete_and_pop", "fail", "move", "requeue", "retry", "timeout"}
 )
 
+
+# A face is no handle, and gives what its handle has by __getattr__, of which type checkers know nothing. So to them, and to
+# nobody else, it is one: what the handle has not is an error to them, and so is a call that is not awaited.
+if TYPE_CHECKING:
+    _Handle: TypeAlias = Job
+    _AsyncHandle: TypeAlias = AsyncJob
+else:
+    _Handle = _AsyncHandle = object
 
 _current: ContextVar[BlockingJob | AwaitableJob | None] = ContextVar("pyqless_job", default=None)
 
@@ -73,7 +82,7 @@ class JobLogger(logging.LoggerAdapter[logging.Logger]):
         return msg, {**kwargs, "extra": fields}
 
 
-class JobContext:
+class JobContext(AnyJob):
     """
     What both faces show; whatever is not here is the handle's, see ``pyqless.Job``.
 
@@ -89,6 +98,18 @@ class JobContext:
         self.attempt = attempt
         self.logger = JobLogger(attempt)
         self.sandbox = sandbox
+
+    if TYPE_CHECKING:
+        #: the worker's, of either kind, whichever face this is
+        client: Any
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            return self._given(name)
+
+    def _given(self, name: str) -> Any:
+        """What the handle has of a name, in the form of this face."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.attempt.klass} {self.attempt.jid}>"
@@ -155,7 +176,7 @@ class JobContext:
         return self.handle.changed_data() is not None
 
 
-class BlockingJob(JobContext):
+class BlockingJob(JobContext, _Handle):
     """
     The face for functions.
 
@@ -173,7 +194,7 @@ class BlockingJob(JobContext):
         super().__init__(handle, attempt, sandbox)
         self._loop = loop
 
-    def __getattr__(self, name: str) -> Any:
+    def _given(self, name: str) -> Any:
         value = getattr(self.handle, name)
         if not _is_call(name):
             return value
@@ -193,10 +214,10 @@ class BlockingJob(JobContext):
             self.heartbeat()
 
 
-class AwaitableJob(JobContext):
+class AwaitableJob(JobContext, _AsyncHandle):
     """The face for coroutines."""
 
-    def __getattr__(self, name: str) -> Any:
+    def _given(self, name: str) -> Any:
         value = getattr(self.handle, name)
         if not _is_call(name):
             return value
