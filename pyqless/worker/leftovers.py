@@ -142,4 +142,4 @@ def _called(name: str, workers: Iterable[WorkerCounts]) -> list[str]:
 
 def _tell(name: str, count: int) -> None:
     if count:
-        logger.warning("%d jobs that an earlier %s had in hand are taken back", count, name)
+        logger.warning("jobs taken back that an earlier %s had in hand: %d", name, count)

@@ -26,8 +26,8 @@ def named(make: Callable[..., Any], argument: str, *values: Any, **rest: Any) ->
 
 CASES = [
     *named(Settings, "queues", "mail", [], None, 3),
-    case(Settings, "queues", 7, queues=["mail", 7]),
-    case(Settings, "queues", "", queues=[""]),
+    case(Settings, "queues[1]", 7, queues=["mail", 7]),
+    case(Settings, "queues[0]", "", queues=[""]),
     *named(Settings, "runner", "run", None, queues=["q"]),
     *named(Settings, "limits", 3, {"jobs": 3}, queues=["q"]),
     *named(Settings, "interval", "5", 0, -1.0, None, float("nan"), queues=["q"]),

@@ -70,6 +70,17 @@ def test_a_lock_that_went_with_the_jobs_own_end_is_no_loss() -> None:
     assert len(book) == 0
 
 
+@pytest.mark.parametrize(("now", "kept"), [(159.0, 1), (160.0, 0)])
+def test_a_lock_that_runs_out_while_an_end_is_told_is_no_loss(now: float, kept: int) -> None:
+    """Whoever tells it goes on for some seconds more, and hears of it if it is lost."""
+    book = Heartbeats()
+    book.add(job := attempt(), 100.0)
+    job.settle()
+    book.failed(job, StoreUnavailable("away"), now)
+    assert job.stopped is None
+    assert len(book) == kept
+
+
 def test_word_of_a_loss_makes_it_ask_at_once() -> None:
     book = Heartbeats()
     book.add(job := attempt(), 100.0)

@@ -101,4 +101,4 @@ def test_jobs_that_are_taken_back_are_counted_and_no_more(
         queue.put("k", {}, jid=jid)
     queue.pop(2)
     assert resume(client, "ann") == 2
-    assert caplog.messages == ["2 jobs that an earlier ann had in hand are taken back"]
+    assert caplog.messages == ["jobs taken back that an earlier ann had in hand: 2"]

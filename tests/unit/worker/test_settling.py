@@ -352,6 +352,24 @@ def test_the_log_has_fields(
     assert _fields_of(record) == {**attempt.fields, "seconds": 2.0, **fields}
 
 
+def test_a_worker_without_time_leaves_the_job_to_its_lock(
+    client: Client, job: Job, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first fault is told loudly, those after it are not."""
+    flaky: Any = Flaky(client.storage, *[StoreUnavailable("away")] * 9)
+    attempt = Attempt.of(job, clock.now)
+    over = iter([False, False, True])
+    settled = settle(
+        flaky, Runner(), Done(None), job, attempt, lambda _: None, gives_up=lambda: next(over)
+    )
+    assert settled.verdict == Left()
+    assert flaky.calls == 3
+    assert caplog.messages == [
+        "job J: its end is told again: away",
+        "job J: its end cannot be told: away",
+    ]
+
+
 def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
     """What a record has beside what every record has."""
     plain = vars(logging.makeLogRecord({})).keys() | {"message", "taskName"}
