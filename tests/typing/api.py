@@ -184,6 +184,13 @@ async def waiting(client: AsyncClient) -> None:
         assert_type(job, AsyncJob)
 
 
+def unions(job: Job) -> None:
+    _number: int | str = job.data_as(int | str)
+    _mail: Mail | None = job.data_as(Mail | None)
+    _result: Mail | None = job.result_as(Mail | None)
+    assert_type(job.result_as(Mail), Mail)
+
+
 def orders(client: Client, aio: AsyncClient, function: JobFunction[[int], str]) -> None:
     assert_type(function.on(client), Order[[int]])
     assert_type(function.on(aio), AsyncOrder[[int]])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, overload
 
 from pyqless.client import payload
 from pyqless.client.caller import Caller
@@ -64,6 +64,12 @@ class Handle(Generic[C]):
         if self._data is UNREAD:
             self._data = payload.decode(self.raw_data, self.jid)
         return self._data
+
+    @overload
+    def data_as(self, kind: type[T]) -> T: ...
+
+    @overload  # a union is no type to type checkers
+    def data_as(self, kind: Any) -> Any: ...
 
     def data_as(self, kind: type[T]) -> T:
         """

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 from pyqless.client import payload
 from pyqless.client.caller import Caller
@@ -130,6 +130,12 @@ class JobView(Handle[C], AnyJob):
             if entry.get("what") in ("popped", "put"):
                 break
         return None
+
+    @overload
+    def result_as(self, kind: type[T]) -> T: ...
+
+    @overload  # a union is no type to type checkers
+    def result_as(self, kind: Any) -> Any: ...
 
     def result_as(self, kind: type[T]) -> T:
         """
