@@ -15,7 +15,16 @@ from pyqless.core.effects import Transition
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 
-__all__ = ["Presence", "announce", "present", "record_key", "register_key", "withdraw"]
+__all__ = [
+    "Presence",
+    "announce",
+    "present",
+    "record_key",
+    "register_key",
+    "withdraw",
+    "word_of",
+    "word_on",
+]
 
 
 class Presence(NamedTuple):
@@ -55,6 +64,21 @@ def withdraw(tx: Transaction, worker: str) -> Transition[None]:
     tx.zrem(tx.keys.workers, worker)
     return
     yield
+
+
+def word_of(tx: Transaction, worker: str) -> Transition[Presence | None]:
+    """What a worker has told last; None if that is nothing, or was taken back."""
+    seen, fields = yield from tx.snapshot(
+        ("ZSCORE", register_key(tx.keys), worker), ("HGETALL", record_key(tx.keys, worker))
+    )
+    return None if seen is None or not fields else Presence(worker, seen, dict(fields))
+
+
+def word_on(tx: Transaction, jid: str) -> Transition[Presence | None]:
+    """What the worker has told last that has a job in hand; None if nobody has."""
+    (held,) = yield from tx.snapshot(("HMGET", tx.keys.job(jid), "state", "worker"))
+    state, worker = held
+    return (yield from word_of(tx, worker)) if state == "running" and worker else None
 
 
 def present(tx: Transaction) -> Transition[list[Presence]]:

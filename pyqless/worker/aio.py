@@ -18,6 +18,7 @@ from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
 from pyqless.worker.fetching import AsyncFetcher, Lookout
 from pyqless.worker.leftovers import resume_async
+from pyqless.worker.namesakes import require_gone_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed_async
@@ -114,6 +115,8 @@ class AsyncWorker:
     async def _working(self) -> AsyncIterator[None]:
         logger.info("worker %s begins: %s", self.name, self._lookout)
         set_title(f"{self._lookout}")
+        if self.settings.resume:
+            await require_gone_async(self.client, self.name)
         await self._tell(at_first=True)
         if self.settings.resume:
             with quietly():

@@ -17,6 +17,7 @@ from pyqless.worker.ends import log_left
 from pyqless.worker.fetching import Fetcher, Lookout
 from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
+from pyqless.worker.namesakes import require_gone
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
@@ -88,6 +89,8 @@ class BlockingWorker:
     @contextmanager
     def _working(self) -> Iterator[None]:
         logger.info("worker %s begins: %s", self.name, self.lookout)
+        if self.settings.resume and self._own_keeper is not None:
+            require_gone(self.client, self.name)
         try:
             self._tell(at_first=True)
             if self.settings.resume:

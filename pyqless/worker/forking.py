@@ -19,7 +19,7 @@ from typing import ClassVar, Final, Literal
 
 from pyqless.client import Client, checks
 from pyqless.core.cleaning import known_queues
-from pyqless.errors import InvalidArgument
+from pyqless.errors import InvalidArgument, QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.child import Plan
 from pyqless.worker.children import Child
@@ -30,6 +30,7 @@ from pyqless.worker.ends import log_stopped
 from pyqless.worker.estates import Estates
 from pyqless.worker.fetching import Lookout
 from pyqless.worker.leftovers import resume
+from pyqless.worker.namesakes import require_gone
 from pyqless.worker.records import Teller, quietly
 from pyqless.worker.sandboxes import remove
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Limits, Settings, at_once
@@ -141,6 +142,8 @@ class ForkingWorker:
     def run(self) -> ExitCode:
         """Supervise until an order ends it, and the children have ended."""
         logger.info("worker %s begins with %d children", self.name, len(self._slots))
+        if self.settings.resume:
+            self._require_name()
         set_title(f"{self.name}, {len(self._slots)} children")
         try:
             self._greet()
@@ -160,6 +163,13 @@ class ForkingWorker:
             self.client.close()
             logger.info("worker %s ends", self.name)
         return self.exit_code
+
+    def _require_name(self) -> None:
+        try:
+            require_gone(self.client, self.name)
+        except QlessError:
+            self.client.close()
+            raise
 
     def _turn(self) -> None:
         steps = (

@@ -24,7 +24,7 @@ from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.waiting import is_refusal
 
-__all__ = ["JobInHand", "Teller", "WorkerRecord", "quietly", "records"]
+__all__ = ["JobInHand", "Teller", "WorkerRecord", "quietly", "read", "records"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -73,11 +73,12 @@ class WorkerRecord:
 
 def records(client: Client) -> list[WorkerRecord]:
     """What all workers of pyqless have told last, the last word first; those that make no sense are left out."""
-    found = (_read(word) for word in client.storage.run(presence.present))
+    found = (read(word) for word in client.storage.run(presence.present))
     return [record for record in found if record is not None]
 
 
-def _read(word: Presence) -> WorkerRecord | None:
+def read(word: Presence) -> WorkerRecord | None:
+    """The record that is in a word; None if it makes no sense."""
     try:
         fields: dict[str, Any] = {name: json.loads(text) for name, text in word.fields.items()}
         fields["jobs"] = [JobInHand(**job) for job in fields["jobs"]]

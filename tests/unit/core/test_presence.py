@@ -54,6 +54,33 @@ def test_a_name_without_a_word_is_passed_over(core: Target) -> None:
     assert [word.name for word in told(core)] == ["a"]
 
 
+def word_of(core: Target, worker: str) -> Presence | None:
+    return core._storage.run(partial(presence.word_of, worker=worker))
+
+
+def word_on(core: Target, jid: str) -> Presence | None:
+    return core._storage.run(partial(presence.word_on, jid=jid))
+
+
+def test_one_can_be_asked_for(core: Target) -> None:
+    tell(core, 100.0, "a", pid="1")
+    tell(core, 101.0, "b", pid="2")
+    assert word_of(core, "a") == Presence("a", 100.0, {"pid": "1"})
+    assert word_of(core, "c") is None
+    core._storage.run(partial(presence.withdraw, worker="a"), 102.0)
+    assert word_of(core, "a") is None
+
+
+def test_that_of_who_has_a_job_can_be_asked_for(core: Target) -> None:
+    tell(core, 100.0, "a", pid="1")
+    core.call("put", "100", "a", "q", "J", "k", "{}", "0")
+    assert word_on(core, "J") is None
+    core.call("pop", "101", "q", "a", "1")
+    assert word_on(core, "J") == Presence("a", 100.0, {"pid": "1"})
+    core.call("complete", "102", "J", "a", "q", "{}")
+    assert (word_on(core, "J"), word_on(core, "none")) == (None, None)
+
+
 def test_lua_clients_and_dumps_see_nothing_of_it(core: Target) -> None:
     tell(core, 100.0, "a", pid="1")
     assert core.snapshot() == {}
