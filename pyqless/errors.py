@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "ClientClosed",
     "ConflictError",
     "CorruptedJob",
     "DamagedDump",
@@ -212,6 +213,12 @@ class ReadOnlyClient(RequestError):
     """A client that only looks was asked to change something."""
 
     code = "read_only"
+
+
+class ClientClosed(RequestError):
+    """The client, or the storage, was closed before."""
+
+    code = "client_closed"
 
 
 class WrongLoop(RequestError):

@@ -92,6 +92,7 @@ class ReadOnlyStorage(Storage):
 
     def close(self) -> None:
         """See ``Storage.close``."""
+        self.is_closed = True
         self._inner.close()
 
 
@@ -111,6 +112,19 @@ class AsyncReadOnlyStorage(AsyncStorage):
         """See ``AsyncStorage.subscribe``."""
         return await self._inner.subscribe(*channels)
 
+    async def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``AsyncStorage.dump``."""
+        return await self._inner.dump()
+
+    async def clear(self) -> None:
+        """As ``flush``."""
+        await self.flush()
+
+    async def flush(self) -> None:
+        """See ``ReadOnlyStorage.flush``."""
+        raise ReadOnlyClient("the client was opened with read_only=True, and deletes nothing")
+
     async def close(self) -> None:
         """See ``AsyncStorage.close``."""
+        self.is_closed = True
         await self._inner.close()

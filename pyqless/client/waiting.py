@@ -12,7 +12,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from threading import TIMEOUT_MAX
 from typing import Any, Final
@@ -26,13 +26,26 @@ from pyqless.errors import NotReplicated
 from pyqless.storage import Message
 from pyqless.storage.channels import literal
 
-__all__ = ["AGAIN", "INTERVAL", "Waiting", "at_most", "end_of", "read", "seconds", "still_handed"]
+__all__ = [
+    "AGAIN",
+    "INTERVAL",
+    "Waiting",
+    "at_most",
+    "end_of",
+    "read",
+    "seconds",
+    "slices",
+    "still_handed",
+]
 
 #: seconds between two looks, for each queue
 INTERVAL: Final = 5.0
 
 #: seconds to the next try to listen to a store that was away
 AGAIN: Final = 0.5
+
+#: seconds after which who waits for an event looks whether the client was closed
+_SLICE: Final = 1.0
 
 #: what the log channel says when a job comes into a queue, and where it names the queue
 _ARRIVALS: Final = {"put": "queue", "advanced": "to"}
@@ -151,6 +164,16 @@ def seconds(timeout: float | None) -> float:
     if timeout == math.inf:
         return timeout
     return checks.number("timeout", timeout, least=0)
+
+
+def slices(timeout: float | None) -> Iterator[float]:
+    """Parts of a wait, seconds, after each of which one may look whether it is over: one at least, without end for None."""
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        left = end - time.monotonic()
+        yield max(0.0, min(left, _SLICE))
+        if left <= _SLICE:
+            return
 
 
 def end_of(timeout: float | None) -> float:

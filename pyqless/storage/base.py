@@ -46,6 +46,7 @@ class Storage(Described, ABC):
 
         Raises:
             QlessError: what the transition raises, or why it could not be carried out.
+            ClientClosed: this was closed.
         """
 
     @abstractmethod
@@ -122,7 +123,11 @@ def _writing(commands: list[Command]) -> Factory[None]:
 
 
 class AsyncStorage(Described, ABC):
-    """A store for asyncio. The tasks of one loop may share one."""
+    """
+    A store for asyncio. The tasks of one loop may share one.
+
+    It has no ``scan`` and no ``restore``: who moves all that is in a store does so by one that blocks, on the same URL.
+    """
 
     @abstractmethod
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
@@ -131,6 +136,18 @@ class AsyncStorage(Described, ABC):
     @abstractmethod
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """As ``Storage.subscribe``."""
+
+    @abstractmethod
+    async def dump(self) -> dict[str, dict[str, Any]]:
+        """As ``Storage.dump``."""
+
+    @abstractmethod
+    async def clear(self) -> None:
+        """As ``Storage.clear``."""
+
+    @abstractmethod
+    async def flush(self) -> None:
+        """As ``Storage.flush``."""
 
     @abstractmethod
     async def close(self) -> None:

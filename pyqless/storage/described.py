@@ -10,15 +10,20 @@ from typing import Any, ClassVar
 
 from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
-from pyqless.errors import InvalidArgument
+from pyqless.errors import ClientClosed, InvalidArgument
 from pyqless.storage.metrics import Metrics
 
-__all__ = ["Clock", "Described", "Hints", "logger", "require_lanes"]
+__all__ = ["Clock", "Described", "Hints", "closed", "logger", "require_lanes"]
 
 #: gives the moment, Unix time in seconds
 Clock = Callable[[], float]
 
 logger = logging.getLogger("pyqless")
+
+
+def closed() -> ClientClosed:
+    """Say that a storage was closed."""
+    return ClientClosed("the client is closed, and so is its storage: it takes no more calls")
 
 
 def require_lanes(lanes: object) -> int:
@@ -62,11 +67,23 @@ class Described:
         self.keys = Keys(namespace)
         self.clock = clock
         self.metrics = Metrics()
+        #: whether it was closed, and is of no use any more
+        self.is_closed = False
         #: hints that transitions leave for later ones
         self.memory: dict[Any, Any] = Hints()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url} namespace={self.keys.namespace!r}>"
+
+    def require_open(self) -> None:
+        """
+        Make sure that this is still of use.
+
+        Raises:
+            ClientClosed: it was closed.
+        """
+        if self.is_closed:
+            raise closed()
 
     def moment(self) -> float:
         """

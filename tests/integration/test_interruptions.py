@@ -21,7 +21,7 @@ import pytest
 import redis
 
 from pyqless.core.commands import call
-from pyqless.errors import OutcomeUnknown, StoreUnavailable
+from pyqless.errors import ClientClosed, OutcomeUnknown, StoreUnavailable
 from pyqless.storage import Storage, open_storage
 from pyqless.storage.redis import AsyncRedisStorage, Policy, RedisStorage
 from tests.proxy import Direction, proxied
@@ -546,7 +546,7 @@ def test_a_storage_that_is_closed(redis_url: str) -> None:
     run(storage, PUT)
     storage.close()
     storage.close()
-    with pytest.raises(StoreUnavailable, match="closed"):
+    with pytest.raises(ClientClosed, match="closed"):
         run(storage, PUT)
 
 

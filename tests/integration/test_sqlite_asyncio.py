@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pyqless.core.commands import call as command
-from pyqless.errors import JobNotFound, StoreUnavailable
+from pyqless.errors import ClientClosed, JobNotFound
 from pyqless.storage import AsyncStorage, open_async_storage, open_storage
 from tests.sqlite_files import url_of, writing
 
@@ -97,7 +97,7 @@ async def test_a_call_that_is_cancelled_is_carried_out_all_the_same(
 async def test_a_closed_storage_says_so(storage: AsyncStorage) -> None:
     await storage.close()
     await storage.close()
-    with pytest.raises(StoreUnavailable, match="closed"):
+    with pytest.raises(ClientClosed, match="closed"):
         await call(storage, "get", NOW, "jid")
-    with pytest.raises(StoreUnavailable, match="closed"):
+    with pytest.raises(ClientClosed, match="closed"):
         await storage.subscribe("told")

@@ -18,7 +18,7 @@ import pytest
 
 from pyqless.core.effects import Batch, Transition
 from pyqless.core.transaction import Transaction
-from pyqless.errors import StoreUnavailable
+from pyqless.errors import ClientClosed, StoreUnavailable
 from pyqless.storage import open_storage
 from pyqless.storage.sqlite.patience import Patience
 from tests.sqlite_files import call, problems, start, url_of, writing
@@ -241,7 +241,7 @@ def test_a_closed_storage_says_so(path: Path) -> None:
     call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
     storage.close()
     storage.close()
-    with pytest.raises(StoreUnavailable, match="closed"):
+    with pytest.raises(ClientClosed, match="closed"):
         call(storage, "get", NOW, "jid")
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from pyqless.client import checks
 from pyqless.client.entering import EnteredAsync
 from pyqless.client.events import Event, event_of
-from pyqless.client.waiting import at_most
+from pyqless.client.waiting import at_most, slices
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import AsyncStorage, AsyncSubscription, Message
 from pyqless.storage.subscriptions import GAP
@@ -42,14 +42,18 @@ class AsyncEvents(EnteredAsync):
         return None if message is None else event_of(self._storage.keys, message)
 
     async def _next(self, timeout: float | None) -> Message | None:
-        if self._closed:
-            return None
-        has_listened = self._has_listened
-        if self._messages is None:
-            await self._listen()
-            if has_listened and not self._closed:
-                return GAP
-        return None if self._messages is None else await self._messages.get(timeout)
+        for seconds in slices(timeout):
+            if self._closed:
+                break
+            self._storage.require_open()
+            has_listened = self._has_listened
+            if self._messages is None:
+                await self._listen()
+                if has_listened and not self._closed:
+                    return GAP
+            if self._messages is not None and (message := await self._messages.get(seconds)):
+                return message
+        return None
 
     async def _listen(self) -> None:
         self._messages = await self._storage.subscribe(*self._channels)

@@ -9,7 +9,7 @@ from typing import Self
 from pyqless.client import checks
 from pyqless.client.entering import EnteredBlocking
 from pyqless.client.events import Event, event_of
-from pyqless.client.waiting import at_most
+from pyqless.client.waiting import at_most, slices
 from pyqless.errors import StoreUnavailable
 from pyqless.storage import Message, Storage, Subscription
 from pyqless.storage.subscriptions import GAP
@@ -47,6 +47,7 @@ class Events(EnteredBlocking):
         Raises:
             InvalidArgument: the timeout is no good.
             StoreUnavailable: the connection broke, and the store cannot be reached; it may be tried again.
+            ClientClosed: the client is closed; who waits meanwhile is told within a second.
         """
         seconds = at_most(timeout)
         try:
@@ -57,11 +58,18 @@ class Events(EnteredBlocking):
         return None if message is None else event_of(self._storage.keys, message)
 
     def _next(self, timeout: float | None) -> Message | None:
-        if self._closed:
-            return None
-        messages = self._messages
-        if messages is not None:
-            return messages.get(timeout)
+        for seconds in slices(timeout):
+            if self._closed:
+                break
+            self._storage.require_open()
+            messages = self._messages
+            if messages is None:
+                return self._listen_again()
+            if message := messages.get(seconds):
+                return message
+        return None
+
+    def _listen_again(self) -> Message | None:
         self._messages = self._storage.subscribe(*self._channels)
         if self._closed:  # meanwhile, by another thread
             self._let_go()

@@ -8,13 +8,13 @@ from collections.abc import Generator
 from typing import Any, TypeVar
 
 from pyqless.core.effects import Factory
-from pyqless.errors import StoreUnavailable
 from pyqless.storage.base import Storage
-from pyqless.storage.described import Clock
+from pyqless.storage.described import Clock, closed
+from pyqless.storage.memory import contents
 from pyqless.storage.memory.database import database_of
 from pyqless.storage.memory.driver import run
 from pyqless.storage.memory.subscriptions import MemorySubscription
-from pyqless.storage.parts import Part, in_bytes, parts_of
+from pyqless.storage.parts import Part
 from pyqless.storage.subscriptions import Subscription
 
 __all__ = ["MemoryStorage"]
@@ -30,51 +30,39 @@ class MemoryStorage(Storage):
     ) -> None:
         super().__init__(url, namespace, clock)
         self._database = database_of(url)
-        self._closed = False
 
     def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``Storage.run``."""
-        if self._closed:
-            raise StoreUnavailable("the storage is closed")
+        if self.is_closed:
+            raise closed()
         with self._database.lock:
             return run(self, self._database, transition, now)
 
     def subscribe(self, *channels: str) -> Subscription:
         """See ``Storage.subscribe``."""
+        self.require_open()
         return MemorySubscription(self._database, channels)
 
     def dump(self) -> dict[str, dict[str, Any]]:
         """See ``Storage.dump``."""
-        with self._database.lock:
-            return {
-                key: value
-                for key, value in self._database.keyspace.dump().items()
-                if not key.startswith(self.keys.own)
-            }
+        self.require_open()
+        return contents.dump(self._database, self.keys)
 
     def scan(self) -> Generator[Part, None, None]:
         """See ``Storage.scan``; other threads wait until it is finished or closed."""
-        with self._database.lock:
-            keyspace = self._database.keyspace
-            for key in sorted(self._names(), key=in_bytes):
-                if not key.startswith(self.keys.own):
-                    yield from parts_of(key, str(keyspace.type_of(key)), keyspace.data[key])
+        self.require_open()
+        return contents.scan(self._database, self.keys)
 
     def clear(self) -> None:
         """See ``Storage.clear``; all at once."""
-        with self._database.lock:
-            for key in self._names():
-                self._database.keyspace.write(("DEL", key))
-
-    def _names(self) -> list[str]:
-        names = self._database.keyspace.keys()
-        return [name for name in names if name.startswith(self.keys.prefix)]
+        self.require_open()
+        contents.clear(self._database, self.keys)
 
     def flush(self) -> None:
         """See ``Storage.flush``."""
-        with self._database.lock:
-            self._database.keyspace.flush()
+        self.require_open()
+        contents.flush(self._database)
 
     def close(self) -> None:
         """Refuse further calls; what is stored under a name stays for others."""
-        self._closed = True
+        self.is_closed = True

@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeVar, cast
 import redis.asyncio
 
 from pyqless.core.effects import Factory
-from pyqless.errors import QlessError, StorageError, StoreUnavailable, WrongLoop
+from pyqless.errors import QlessError, StorageError, WrongLoop
 from pyqless.storage.base import AsyncStorage
-from pyqless.storage.described import Clock, require_lanes
+from pyqless.storage.described import Clock, closed, require_lanes
+from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.borrowing import borrow_async
 from pyqless.storage.redis.clock import clock_of
 from pyqless.storage.redis.driver import carry_out
@@ -112,15 +113,14 @@ class AsyncRedisStorage(AsyncStorage):
         moments = clock_of(clock, self.policy.monotonic, None)
         super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None
-        self._closed = False
         self._free: deque[_Track] = deque()
         self._places = asyncio.Semaphore(require_lanes(lanes))
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, transition: Factory[T], now: float | None = None) -> T:
         """See ``AsyncStorage.run``."""
-        if self._closed:
-            raise StoreUnavailable("the storage is closed")
+        if self.is_closed:
+            raise closed()
         self._require_loop()
         async with self._places:
             track = self._free.pop() if self._free else _Track(self)
@@ -129,7 +129,7 @@ class AsyncRedisStorage(AsyncStorage):
                 return await track.drive(steps)
             finally:
                 self._free.append(track)
-                if self._closed:
+                if self.is_closed:
                     await self.close()
 
     def _require_loop(self) -> None:
@@ -149,14 +149,27 @@ class AsyncRedisStorage(AsyncStorage):
 
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""
+        self.require_open()
         self._require_loop()
         client: Any = redis.asyncio.Redis(connection_pool=self.pool)
         return await AsyncRedisSubscription.open(client, channels)
 
+    async def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``AsyncStorage.dump``."""
+        return await self.run(dumping.dump)
+
+    async def clear(self) -> None:
+        """See ``AsyncStorage.clear``."""
+        await scanning.clear_async(self)
+
+    async def flush(self) -> None:
+        """See ``AsyncStorage.flush``."""
+        await self.run(dumping.flush)
+
     async def close(self) -> None:
         """See ``AsyncStorage.close``."""
         self._require_loop()
-        self._closed = True
+        self.is_closed = True
         while self._free:
             await self._free.pop().close()
         if self._own_pool:

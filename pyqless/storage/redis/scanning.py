@@ -14,13 +14,14 @@ from itertools import count
 from typing import Final
 
 from pyqless.core.effects import Command, Factory, Replies, Transition
+from pyqless.core.keys import Keys
 from pyqless.core.transaction import Transaction
 from pyqless.errors import StoreCorrupted
-from pyqless.storage.base import Storage
+from pyqless.storage.base import AsyncStorage, Storage
 from pyqless.storage.ordering import in_order
 from pyqless.storage.parts import PART_ITEMS, Part, batched, parts_of
 
-__all__ = ["clear", "scan"]
+__all__ = ["clear", "clear_async", "scan"]
 
 #: keys that are read in one packet, and names that the server is asked to look at in one call
 PACKET_KEYS: Final = 100
@@ -34,13 +35,17 @@ _PAGED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 
 
+def _look(keys: Keys, cursor: str) -> Factory[Replies]:
+    """Ask for some keys of the namespace, pyqless's own included, in no order and some perhaps repeatedly."""
+    pattern = re.sub(r"([*?\[\]\\])", r"\\\1", keys.prefix) + "*"
+    return _reading([("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)])
+
+
 def _names(storage: Storage) -> Iterator[str]:
-    """All keys of the namespace, pyqless's own included, in no order and some perhaps repeatedly."""
-    pattern = re.sub(r"([*?\[\]\\])", r"\\\1", storage.keys.prefix) + "*"
+    """All of them."""
     cursor = "0"
     while True:
-        scan = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)
-        ((cursor, found),) = storage.run(_reading([scan]))
+        ((cursor, found),) = storage.run(_look(storage.keys, cursor))
         yield from found
         if cursor == "0":
             return
@@ -67,6 +72,15 @@ def clear(storage: Storage) -> None:
     """See ``Storage.clear``."""
     for keys in batched(_names(storage), PACKET_KEYS):
         storage.run(_deleting(keys))
+
+
+async def clear_async(storage: AsyncStorage) -> None:
+    """See ``AsyncStorage.clear``."""
+    cursor = ""
+    while cursor != "0":
+        ((cursor, found),) = await storage.run(_look(storage.keys, cursor or "0"))
+        for keys in batched(found, PACKET_KEYS):
+            await storage.run(_deleting(keys))
 
 
 def _rest(storage: Storage, key: str, kind: str) -> Iterator[Part]:

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeVar, cast
 import redis
 
 from pyqless.core.effects import Factory
-from pyqless.errors import QlessError, StorageError, StoreUnavailable
+from pyqless.errors import QlessError, StorageError
 from pyqless.storage.base import Storage
-from pyqless.storage.described import Clock
+from pyqless.storage.described import Clock, closed
 from pyqless.storage.parts import Part
 from pyqless.storage.redis import dumping, scanning
 from pyqless.storage.redis.borrowing import borrow
@@ -144,7 +144,6 @@ class RedisStorage(Storage):
         moments = clock_of(clock, self.policy.monotonic, self._ask_time)
         super().__init__(redacted(url) if url else describe(self.pool), namespace, moments)
         self._own_pool = connection is None
-        self._closed = False
         self._begin()
 
     def _begin(self) -> None:
@@ -164,8 +163,8 @@ class RedisStorage(Storage):
             self._give_back(track)
 
     def _take(self) -> _Track:
-        if self._closed:
-            raise StoreUnavailable("the storage is closed")
+        if self.is_closed:
+            raise closed()
         if self._forks != _Forks.number:
             self._begin()
         track = self._own_track()
@@ -189,7 +188,7 @@ class RedisStorage(Storage):
 
     def _give_back(self, track: _Track) -> None:
         self._free.append(track)
-        if self._closed:
+        if self.is_closed:
             self.close()
 
     def _ask_time(self) -> None:
@@ -201,6 +200,7 @@ class RedisStorage(Storage):
 
     def subscribe(self, *channels: str) -> Subscription:
         """See ``Storage.subscribe``."""
+        self.require_open()
         return RedisSubscription(self.client(), channels)
 
     def dump(self) -> dict[str, dict[str, Any]]:
@@ -223,7 +223,7 @@ class RedisStorage(Storage):
 
     def close(self) -> None:
         """See ``Storage.close``."""
-        self._closed = True
+        self.is_closed = True
         while self._free:
             self._free.pop().close()
         if self._own_pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyqless.core.effects import Factory
 from pyqless.storage.base import AsyncStorage
@@ -54,9 +54,23 @@ class AsyncSqliteStorage(AsyncStorage):
 
     async def subscribe(self, *channels: str) -> AsyncSubscription:
         """See ``AsyncStorage.subscribe``."""
+        self.require_open()
         return await AsyncSqliteSubscription.open(self._threads, self._storage.file, channels)
+
+    async def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``AsyncStorage.dump``."""
+        return await self._threads.run(self._storage.dump)
+
+    async def clear(self) -> None:
+        """See ``AsyncStorage.clear``."""
+        await self._threads.run(self._storage.clear)
+
+    async def flush(self) -> None:
+        """See ``AsyncStorage.flush``."""
+        await self._threads.run(self._storage.flush)
 
     async def close(self) -> None:
         """See ``AsyncStorage.close``; calls that are running are waited for."""
+        self.is_closed = True
         await self._threads.close()
         await asyncio.to_thread(self._storage.close)

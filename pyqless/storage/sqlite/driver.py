@@ -16,7 +16,7 @@ from typing import Any, Final
 from pyqless.core.effects import Continue, Factory, FollowedBy
 from pyqless.core.lending import only_lends
 from pyqless.core.transaction import Stale
-from pyqless.errors import ConflictError, QlessError, StorageError
+from pyqless.errors import ClientClosed, ConflictError, QlessError, StorageError
 from pyqless.storage.described import Described, logger
 from pyqless.storage.sqlite.attempt import Attempt
 from pyqless.storage.sqlite.bells import ring
@@ -141,7 +141,7 @@ def _wake(file: DatabaseFile, listeners: list[Listener]) -> None:
     """Wake those who listen, and forget those who are not there any more."""
     gone = [who for who in listeners if who.bell is not None and not ring(file.path, who.bell)]
     if gone:
-        with contextlib.suppress(StorageError):
+        with contextlib.suppress(StorageError, ClientClosed):
             file.write(partial(_drop, gone))
 
 

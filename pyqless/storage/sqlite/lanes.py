@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from pyqless.errors import StoreUnavailable
+from pyqless.storage.described import closed
 from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.opened import OPENED
@@ -58,7 +58,7 @@ class Lanes(ForkAware):
             who: is inside from now on; nobody else's.
 
         Raises:
-            StoreUnavailable: the storage is closed.
+            ClientClosed: the storage is closed.
             StoreUnsupported: the process was forked, unnoticed, with the file open.
         """
         with self._lock:
@@ -70,7 +70,7 @@ class Lanes(ForkAware):
                 self._process = os.getpid()
                 self.inside.clear()
             if self._is_closed:
-                raise StoreUnavailable("the storage is closed")
+                raise closed()
             self.inside.add(who)
 
     def leave(self) -> None:

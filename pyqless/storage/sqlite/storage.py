@@ -70,6 +70,7 @@ class SqliteStorage(Storage):
 
     def subscribe(self, *channels: str) -> Subscription:
         """See ``Storage.subscribe``."""
+        self.require_open()
         return SqliteSubscription(self.file, channels)
 
     def dump(self) -> dict[str, dict[str, Any]]:
@@ -98,6 +99,7 @@ class SqliteStorage(Storage):
 
     def close(self) -> None:
         """See ``Storage.close``."""
+        self.is_closed = True
         self.file.close()
 
 

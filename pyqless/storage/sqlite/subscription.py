@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import Final
 
-from pyqless.errors import StorageError
+from pyqless.errors import ClientClosed, StorageError
 from pyqless.storage.sqlite import statements as sql
 from pyqless.storage.sqlite.bells import Bell
 from pyqless.storage.sqlite.file import DatabaseFile
@@ -89,7 +89,7 @@ class _Ear(ForkAware):
         self.is_closed = True
         self._take_down()
         # a row that stays is removed by the next publisher, which finds that its bell is gone
-        with contextlib.suppress(StorageError):
+        with contextlib.suppress(StorageError, ClientClosed):
             self._file.write(self._leave)
 
     def _take_down(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from pyqless.errors import StoreUnavailable
+from pyqless.storage.described import closed
 
 __all__ = ["Threads"]
 
@@ -32,10 +32,10 @@ class Threads:
         Do something in a thread; if the task is cancelled, it is done all the same.
 
         Raises:
-            StoreUnavailable: the threads are closed.
+            ClientClosed: the threads are closed.
         """
         if self._is_closed:
-            raise StoreUnavailable("the storage is closed")
+            raise closed()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, work, *arguments)
 

@@ -31,8 +31,21 @@ class Awaited(AsyncStorage):
         """See ``Storage.subscribe``."""
         return _Subscription(self._storage.subscribe(*channels))
 
+    async def dump(self) -> dict[str, dict[str, Any]]:
+        """See ``Storage.dump``."""
+        return self._storage.dump()
+
+    async def clear(self) -> None:
+        """See ``Storage.clear``."""
+        self._storage.clear()
+
+    async def flush(self) -> None:
+        """See ``Storage.flush``."""
+        self._storage.flush()
+
     async def close(self) -> None:
         """See ``Storage.close``."""
+        self.is_closed = True
         self._storage.close()
 
 

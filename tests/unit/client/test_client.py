@@ -19,7 +19,7 @@ import redis.asyncio
 
 import pyqless
 from pyqless import AsyncClient, AsyncOnCommit, Client, OnCommit, Queue
-from pyqless.errors import InvalidArgument, StoreUnavailable
+from pyqless.errors import ClientClosed, InvalidArgument
 from tests.unit.client.moved import MovedClock
 
 
@@ -322,12 +322,12 @@ def test_events_say_where_they_come_from(client: Client) -> None:
 def test_a_closed_client_in_memory_is_of_no_use() -> None:
     client = Client("memory://")
     client.close()
-    with pytest.raises(StoreUnavailable, match="the storage is closed"):
+    with pytest.raises(ClientClosed):
         client.queues["q"].put("k")
 
 
 async def test_a_closed_client_in_memory_is_of_no_use_to_asyncio() -> None:
     client = AsyncClient("memory://")
     await client.close()
-    with pytest.raises(StoreUnavailable, match="the storage is closed"):
+    with pytest.raises(ClientClosed):
         await client.queues["q"].put("k")
