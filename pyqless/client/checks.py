@@ -161,11 +161,13 @@ def names(argument: str, values: Any, least: int = 0) -> list[str]:
     return several(argument, values, least, name)
 
 
-def several(argument: str, values: Any, least: int, check: Callable[[str, Any], str]) -> list[str]:
+def several(
+    argument: str, values: Any, least: int, check: Callable[[str, Any], str], what: str = "texts"
+) -> list[str]:
     """At least so many texts that pass a check, which is told the place of each, such as ``tags[0]``."""
     # a text would pass for a list of its characters
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        refuse(argument, values, "must be a list of texts")
+        refuse(argument, values, f"must be a list of {what}")
     places = enumerate(values)
     checked = list(dict.fromkeys(check(f"{argument}[{at}]", value) for at, value in places))
     if len(checked) < least:

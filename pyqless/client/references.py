@@ -27,12 +27,16 @@ class AnyJob:
 
 def job(argument: str, value: Any) -> str:
     """The jid of a job, given by jid or by itself."""
-    return value.jid if isinstance(value, AnyJob) else checks.jid(argument, value)
+    if isinstance(value, AnyJob):
+        return value.jid
+    if not isinstance(value, str):
+        checks.refuse(argument, value, f"must be a job or its jid, not {type(value).__name__}")
+    return checks.jid(argument, value)
 
 
 def jobs(argument: str, values: Any, least: int = 0) -> list[str]:
     """The jids of at least so many jobs; one that is given twice counts once."""
-    return checks.several(argument, values, least, job)
+    return checks.several(argument, values, least, job, "jobs or their jids")
 
 
 def parents(argument: str, values: Any, least: int = 0) -> list[str]:

@@ -13,6 +13,7 @@ from pyqless.core import lua, settings
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
+from pyqless.errors import InvalidArgument
 
 __all__ = ["Setting", "get", "get_all", "get_number", "get_whole", "set_", "unset"]
 
@@ -89,7 +90,8 @@ def set_(name: str, value: Setting, unset: str = "unset()") -> Factory[None]:
     """
     checked = checks.name("name", name)
     if value is None:
-        checks.refuse(name, value, f"cannot be set to nothing, {unset} goes back to its default")
+        message = f"{name} cannot be None: {unset} goes back to its default"
+        raise InvalidArgument(message, argument=name)
     return partial(settings.set_, name=checked, value=_text(name, value))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pyqless.core.transaction import Stale
+from pyqless.core.wording import counted
 from pyqless.errors import ConflictError, QlessError
 from pyqless.storage.redis.lane import Lane
 from pyqless.storage.redis.protocol import same
@@ -24,7 +25,8 @@ def explain(lane: Lane, reader: Reader, attempts: int) -> Steps[ConflictError]:
     for (read, before), now in zip(seen, replies, strict=False):
         changed[read[1]] |= not same(read, before, now)
     names = ", ".join(key for key, is_changed in changed.items() if is_changed) or "unknown"
+    times = counted(attempts, "time", "times")
     return ConflictError(
-        f"others kept changing what the transaction had read, {attempts} times: {names}",
+        f"others kept changing what the transaction had read, {times}: {names}",
         value=changed,
     )

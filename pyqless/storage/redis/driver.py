@@ -13,6 +13,7 @@ from typing import Any
 
 from pyqless.core.effects import Continue, Factory, FollowedBy
 from pyqless.core.transaction import Stale
+from pyqless.core.wording import counted
 from pyqless.errors import NotReplicated, QlessError, StoreUnavailable
 from pyqless.storage.described import Described, logger
 from pyqless.storage.redis.attempt import Attempt
@@ -91,9 +92,11 @@ def _until_done(
 
 def _not_replicated(replicas: int, value: Any) -> NotReplicated:
     known = None if replicas < 0 else replicas
-    number = "it is not known how many" if known is None else f"only {known}"
+    number = f"only {counted(replicas, 'replica', 'replicas')}"
+    if known is None:
+        number = "it is not known how many replicas"
     error = NotReplicated(
-        f"the call was carried out, but {number} replicas had it in time",
+        f"the call was carried out, but {number} had it in time",
         argument="durability",
         value=known,
     )

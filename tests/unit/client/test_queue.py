@@ -246,15 +246,15 @@ async def test_who_sets_nothing_is_told_what_goes_back_to_the_default(
     client: Client, queue: Queue, async_client: AsyncClient, name: str
 ) -> None:
     assert getattr(queue, name) is None
-    with pytest.raises(InvalidArgument, match=rf"^mail-.* cannot be .*, del queue\.{name} goes"):
+    with pytest.raises(InvalidArgument, match=rf"^mail-.* cannot be None: del queue\.{name} goes"):
         setattr(queue, name, None)
     setter = getattr(async_client.queues["mail"], f"set_{name}")
-    with pytest.raises(InvalidArgument, match=rf"cannot be .*, queue\.del_{name}\(\) goes"):
+    with pytest.raises(InvalidArgument, match=rf"cannot be None: queue\.del_{name}\(\) goes"):
         await setter(None)
     nothing: Any = None
-    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be .*, unset\(\) goes"):
+    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be None: unset\(\) goes"):
         client.config["heartbeat"] = nothing
-    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be .*, unset\(\) goes"):
+    with pytest.raises(InvalidArgument, match=r"^heartbeat cannot be None: unset\(\) goes"):
         await async_client.config.set("heartbeat", nothing)
     assert client.storage.metrics.commits == 1
 

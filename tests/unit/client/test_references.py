@@ -106,8 +106,15 @@ async def test_so_it_is_with_asyncio(aio: AsyncClient) -> None:
 
 def test_a_recurring_job_is_no_job(client: Client, queue: Queue) -> None:
     recurring: Any = client.recurring[queue.recur("k", {}, 60, jid="r")]
-    with pytest.raises(InvalidArgument, match=r"^jids\[0\] must be text, not RecurringJob"):
+    with pytest.raises(InvalidArgument, match=r"^jids\[0\] must be a job or its jid, not RecurringJob"):
         client.jobs.cancel(recurring)
+
+
+def test_a_job_is_no_list_of_jobs(client: Client, queue: Queue) -> None:
+    job: Any = put(queue, "a")
+    for value in (job, "a"):
+        with pytest.raises(InvalidArgument, match=r"^depends must be a list of jobs or their jids"):
+            queue.put("k", depends=value)
 
 
 def test_a_new_jid_is_a_text(client: Client, queue: Queue) -> None:
