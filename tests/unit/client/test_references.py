@@ -106,7 +106,9 @@ async def test_so_it_is_with_asyncio(aio: AsyncClient) -> None:
 
 def test_a_recurring_job_is_no_job(client: Client, queue: Queue) -> None:
     recurring: Any = client.recurring[queue.recur("k", {}, 60, jid="r")]
-    with pytest.raises(InvalidArgument, match=r"^jids\[0\] must be a job or its jid, not RecurringJob"):
+    with pytest.raises(
+        InvalidArgument, match=r"^jids\[0\] must be a job or its jid, not RecurringJob"
+    ):
         client.jobs.cancel(recurring)
 
 
