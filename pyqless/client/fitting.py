@@ -88,8 +88,16 @@ def _maker(kind: Any) -> Callable[[Any], Any] | None:
     if _is_of("pydantic", "BaseModel", kind):
         return cast("Callable[[Any], Any]", kind.model_validate)
     if _is_of("msgspec", "Struct", kind):
-        return partial(sys.modules["msgspec"].convert, type=kind)
+        return partial(_make_struct, kind)
     return None
+
+
+def _make_struct(kind: Any, value: Any) -> Any:
+    try:
+        return sys.modules["msgspec"].convert(value, type=kind)
+    except NameError:
+        field_types(kind)  # which tells where the name stands
+        raise
 
 
 def _fit_text(value: Any, kind: Any, path: str) -> Any:

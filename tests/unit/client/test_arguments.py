@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
+import msgspec
 import pytest
 
 import pyqless
@@ -37,6 +38,14 @@ class Later:
 
 @dataclass
 class Unreadable:
+    path: Unknown  # type: ignore[name-defined]  # noqa: F821
+
+
+class UnreadableStruct(msgspec.Struct):
+    path: Unknown  # type: ignore[name-defined]  # noqa: F821
+
+
+class UnreadableDict(TypedDict):
     path: Unknown  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -96,15 +105,18 @@ def test_whatever_cannot_be_read_is_told_as_it_is_written(
     assert f"taking.<locals>.take: parameter 'value' is annotated with {told}" in str(caught.value)
 
 
-def test_a_class_whose_fields_nobody_can_read_is_named(client: Client) -> None:
-    for put in (taking(Unreadable).on(client).put, lambda data: _data_as(client, data)):
-        with pytest.raises(InvalidArgument, match=r"^Unreadable: its annotations cannot be read"):
-            put({"path": "a"})
-
-
-def _data_as(client: Client, data: Any) -> Any:
-    client.queues["images"].put("k", data)
-    return popped(client).data_as(Unreadable)
+@pytest.mark.parametrize("kind", [Unreadable, UnreadableStruct, UnreadableDict])
+def test_a_class_whose_fields_nobody_can_read_is_named(client: Client, kind: Any) -> None:
+    client.queues["images"].put("k", {"path": "a"})
+    job = popped(client)
+    calls: list[Any] = [partial(taking(kind).on(client).put, job.data), partial(job.data_as, kind)]
+    for make in calls:
+        with pytest.raises(InvalidArgument) as caught:
+            make()
+        told = (
+            f"{kind.__name__}: its annotations cannot be read, since name 'Unknown' is not defined"
+        )
+        assert str(caught.value).startswith(told)
 
 
 # -- what is one job ---------------------------------------------------------------------------
@@ -153,6 +165,7 @@ def test_unique_jobs_are_told_by_what_they_are_called_with(client: Client) -> No
     jids = [order.put("a"), order.put("a", 3), order.put("a", 2, "x"), order.put("a", x="y")]
     assert len({*jids}) == 4
     assert [client.jobs[jid].data.get("by") for jid in jids] == [2, 3, 2, 2]
+    assert list(client.jobs[jids[3]].data) == ["path", "by", "kept", "more"]
     prepared = [order.prepared("a"), order.prepared("a", 2)]
     assert client.queues["images"].put_many(prepared) == [jids[0], jids[0]]
 

@@ -380,11 +380,16 @@ def test_a_function_in_a_class_may_be_a_job_under_a_name(client: Client) -> None
         def shut(number: int) -> int:
             return number
 
+    @pyqless.job(queue="images", name="odd")
+    def odd(self: int) -> int:
+        return self
+
     Albums.close.on(client).put(5)
     assert popped(client).data == {"number": 5}
     assert Albums.close.is_async
     Albums.shut.on(client).put(6)
     assert Albums.shut.process(popped(client)) == 6
+    assert odd(7) == 7
     with pytest.raises(InvalidArgument, match=r"stands in no module by itself.*give it a name"):
         pyqless.job(queue="images")(Album.close)
 

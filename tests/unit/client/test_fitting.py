@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -98,6 +99,24 @@ def test_what_fits(value: Any, kind: Any, expected: Any) -> None:
     found = fitted(value, kind)
     assert found == expected
     assert type(found) is type(expected)
+
+
+ALIASES = """
+type Number = int | float
+type Numbers = list[Number]
+type Unread = Unknown
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the statement is of Python 3.12")
+def test_an_alias_stands_for_what_it_says() -> None:
+    names: dict[str, Any] = {}
+    exec(ALIASES, names)
+    assert fitted([1, 2.5], names["Numbers"]) == [1, 2.5]
+    with pytest.raises(DataMismatch, match=r"^data\[0\] must be int or float: 'a'"):
+        fitted(["a"], names["Numbers"])
+    with pytest.raises(InvalidArgument, match=r"^Unread: .* 'Unknown' is not defined"):
+        fitted(1, names["Unread"])
 
 
 def test_a_key_is_told_with_its_object() -> None:
@@ -274,8 +293,11 @@ def test_what_json_has_not_is_written_the_same_way_each_time(value: Any, written
 
 
 def test_what_nobody_knows_in_a_set_is_told_with_its_place(queue: Queue) -> None:
-    with pytest.raises(InvalidArgument, match=r"data\['x'\]\[0\] is of a type that JSON has not"):
-        queue.put("k", {"x": {b"a"}})
+    for members in ({b"a"}, {b"a", 1}):
+        with pytest.raises(
+            InvalidArgument, match=r"data\['x'\]\[0\] is of a type that JSON has not"
+        ):
+            queue.put("k", {"x": members})
     with pytest.raises(InvalidArgument, match="has a key that is not text: 5"):
         queue.put("k", {"x": {5: {1}}})
 
