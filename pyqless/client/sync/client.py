@@ -39,8 +39,9 @@ class Client(EnteredBlocking, Caller[Storage]):
         namespace: what stands before the first colon of every key; Lua clients know ``ql`` only.
         clock: gives the moment of each call, Unix time in seconds; ``store`` for the store's own clock.
         max_data_size: how long the JSON text of a job's data may be, and an entry of its history, bytes; 1 MiB unless given.
-        encoder: makes something that JSON can say of a value that it cannot say, such as a set, and raises ``TypeError``
-            for values that it does not know. Dates and times, UUIDs, decimal numbers and paths become text without one.
+        encoder: makes something that JSON can say of a value that it cannot say, such as bytes, and raises ``TypeError``
+            for values that it does not know. Without one, dates and times, UUIDs, decimal numbers and paths become text,
+            spans of time seconds, and sets lists.
         read_only: change nothing: views leave as it is what they would put in order, and all else raises
             ``ReadOnlyClient``. For dashboards, replicas, and users without the right to write.
         options: of the storage.
