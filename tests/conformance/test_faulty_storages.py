@@ -14,7 +14,7 @@ from pyqless.core.effects import Factory, FollowedBy, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.errors import QlessError, StoreCorrupted
 from pyqless.storage.described import Described
-from pyqless.storage.memory import MemoryStorage, database, driver, storage
+from pyqless.storage.memory import MemoryStorage, contents, database, driver
 from pyqless.testing import CHECKS, Store, check_storage
 
 Patch = pytest.MonkeyPatch
@@ -129,11 +129,11 @@ def counts_and_logs_nothing(patch: Patch) -> None:
 
 
 def shows_keys_in_any_order(patch: Patch) -> None:
-    patch.setattr(storage, "in_bytes", lambda text: text[::-1])
+    patch.setattr(contents, "in_bytes", lambda text: text[::-1])
 
 
 def clears_and_shows_everything(patch: Patch) -> None:
-    patch.setattr(MemoryStorage, "_names", lambda self: self._database.keyspace.keys())
+    patch.setattr(contents, "_names", lambda database, _: database.keyspace.keys())
 
 
 def takes_in_all_but_strings(patch: Patch) -> None:

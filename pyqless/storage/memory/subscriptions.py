@@ -76,7 +76,9 @@ class AsyncMemorySubscription(AsyncSubscription):
     async def get(self, timeout: float | None = None) -> Message | None:
         """See ``AsyncSubscription.get``."""
         try:
-            return await asyncio.wait_for(self._messages.get(), timeout)
+            # not wait_for, which looks at nothing if there is no time to wait
+            async with asyncio.timeout(timeout):
+                return await self._messages.get()
         except TimeoutError:
             return None
 

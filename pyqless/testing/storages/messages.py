@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from pyqless.core.effects import Transition
@@ -98,6 +99,17 @@ async def waiting(bench: Bench) -> None:
         require("a message in vain", await ear.subscription.get(seconds), None)
 
 
+async def at_once(bench: Bench) -> None:
+    """Who does not wait at all is given what is there."""
+    ear = await bench.subscribe(bench.key("told"))
+    await bench.stage(("publish", bench.key("told"), "one"))
+    end = time.monotonic() + PATIENCE
+    message = None
+    while message is None and time.monotonic() < end:
+        message = await ear.subscription.get(0)
+    require("the message", message, Message(bench.key("told"), "one"))
+
+
 async def drained(bench: Bench) -> None:
     """A blocking subscription gives at once all that was published before."""
     with bench.other.subscribe(bench.key("told"), bench.key("other?")) as subscription:
@@ -133,6 +145,7 @@ CHECKS: Final = (
     Check(listeners),
     Check(after_the_commit),
     Check(waiting),
+    Check(at_once),
     Check(drained),
     Check(closing),
 )
