@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pyqless.client import checks
 
-__all__ = ["Middleware", "middleware_of", "require_middleware", "uses"]
+__all__ = ["Middleware", "called", "middleware_of", "require_middleware", "uses"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +59,18 @@ def require_middleware(middleware: Iterable[Any]) -> None:
         checks.function("middleware", entered)
         if (fault := _fault_of(entered)) is not None:
             checks.refuse("middleware", entered, fault)
+
+
+def called(argument: str, value: F) -> F:
+    """
+    Give back what is called here and now, without being awaited.
+
+    Raises:
+        InvalidArgument: it cannot be called, or is a coroutine function.
+    """
+    if inspect.iscoroutinefunction(value):
+        checks.refuse(argument, value, "must not be a coroutine function, which nobody would await")
+    return checks.function(argument, value)
 
 
 def _fault_of(entered: Any) -> str | None:

@@ -7,15 +7,16 @@ Each is an object that can be pickled, as children that are spawned need it, as 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from types import FunctionType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pyqless.client import JobFunction, checks
+from pyqless.worker.backoffs import checked_backoff, constant, exponential, linear
+from pyqless.worker.entering import called
 from pyqless.worker.stopping import JobStopped, Retry
 
 __all__ = [
@@ -53,65 +54,6 @@ def _around_a_job(
 # -- trying again -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Backoff:
-    """
-    How long a job waits before it is tried again.
-
-    Args:
-        first: before the first time, seconds.
-        step: added for each further time, seconds.
-        factor: multiplied by for each further time.
-        cap: at most, seconds.
-        jitter: a random part of this share of the wait is taken off, from 0 to 1.
-        chance: from 0 to 1.
-
-    Raises:
-        InvalidArgument: one of them is no number from 0 on.
-    """
-
-    first: float
-    step: float = 0.0
-    factor: float = 1.0
-    cap: float = 3600.0
-    jitter: float = 0.0
-    chance: Callable[[], float] = field(default=random.random, repr=False)
-
-    def __post_init__(self) -> None:
-        for name in ("first", "step", "factor", "cap", "jitter"):
-            checks.number(name, getattr(self, name), least=0)
-        checks.function("chance", self.chance)
-
-    def __call__(self, tries: int) -> float:
-        """Seconds to wait once a job has been tried again so many times."""
-        try:
-            grown = self.first * self.factor**tries + self.step * tries
-        except OverflowError:
-            grown = self.cap
-        return min(self.cap, grown) * (1 - min(1.0, self.jitter) * self.chance())
-
-
-def constant(seconds: float, *, jitter: float = 0.0) -> Backoff:
-    """Wait equally long each time."""
-    return Backoff(first=seconds, jitter=jitter)
-
-
-def linear(seconds: float, *, cap: float = 3600.0, jitter: float = 0.0) -> Backoff:
-    """Wait so much longer each time."""
-    return Backoff(first=seconds, step=seconds, cap=cap, jitter=jitter)
-
-
-def exponential(
-    first: float = 1.0, *, factor: float = 2.0, cap: float = 3600.0, jitter: float = 0.5
-) -> Backoff:
-    """Wait so many times longer each time, and not all jobs equally long."""
-    return Backoff(first=first, factor=factor, cap=cap, jitter=jitter)
-
-
-#: each makes a backoff, and is none
-_MAKERS: Final[tuple[object, ...]] = (constant, linear, exponential)
-
-
 class retry_on:  # noqa: N801 - it is used as a function is, beside others that are
     """
     Try a job again when its code raises certain exceptions; once its retries are spent, it fails with the last one.
@@ -128,7 +70,7 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
     def __init__(
         self, *exceptions: type[Exception], backoff: Callable[[int], float] | None = None
     ) -> None:
-        self._backoff = exponential() if backoff is None else _checked_backoff(backoff)
+        self._backoff = exponential() if backoff is None else checked_backoff(backoff)
         if not exceptions:
             checks.refuse("exceptions", exceptions, "are missing: retry_on(ConnectionError, ...)")
         for kind in exceptions:
@@ -155,12 +97,6 @@ def _require_exception(kind: Any) -> None:
         checks.refuse(
             "exceptions", kind, "must derive of Exception: others end a process, or a task"
         )
-
-
-def _checked_backoff(backoff: Callable[[int], float]) -> Callable[[int], float]:
-    if backoff in _MAKERS:
-        checks.refuse("backoff", backoff, "is to be called first, as in backoff=constant(10)")
-    return checks.function("backoff", backoff)
 
 
 # -- limits -----------------------------------------------------------------------------------
@@ -239,7 +175,7 @@ class hooks:  # noqa: N801 - as above
         after: called last, however the job has ended.
 
     Raises:
-        InvalidArgument: one of them cannot be called.
+        InvalidArgument: one of them cannot be called, or is a coroutine function, which nobody would await.
     """
 
     before: Callable[[], object] | None = None
@@ -248,7 +184,7 @@ class hooks:  # noqa: N801 - as above
     def __post_init__(self) -> None:
         for name in ("before", "after"):
             if (value := getattr(self, name)) is not None:
-                checks.function(name, value)
+                called(name, value)
 
     @_around_a_job
     def __call__(self, _job: Any) -> Iterator[None]:
@@ -274,16 +210,16 @@ class reporting:  # noqa: N801 - as above
         scope: given the job, makes the context in which it runs, such as one that has jid and klass as tags.
 
     Raises:
-        InvalidArgument: one of them cannot be called.
+        InvalidArgument: one of them cannot be called, or is a coroutine function, which nobody would await.
     """
 
     capture: Callable[[BaseException], object]
     scope: Callable[[Any], AbstractContextManager[Any]] | None = None
 
     def __post_init__(self) -> None:
-        checks.function("capture", self.capture)
+        called("capture", self.capture)
         if self.scope is not None:
-            checks.function("scope", self.scope)
+            called("scope", self.scope)
 
     @_around_a_job
     def __call__(self, job: Any) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyqless.errors import InvalidArgument
-from pyqless.worker import middleware
+from pyqless.worker import backoffs, middleware
 from pyqless.worker.entering import uses
 from pyqless.worker.running import Runner
 from pyqless.worker.settings import Limits, Settings
@@ -55,7 +55,7 @@ CASES = [
     case(middleware.constant, "first", "5", "5"),
     case(middleware.linear, "first", None, None),
     *named(middleware.exponential, "factor", "2", float("inf")),
-    *named(middleware.Backoff, "chance", 0.5, first=1),
+    *named(backoffs.Backoff, "chance", 0.5, first=1),
     *named(middleware.time_limit, "seconds", "5", 0, None),
     *named(middleware.time_limit, "retry", 3, seconds=5),
     *named(middleware.memory_limit, "size", "1G", 1e9, 0),

@@ -156,6 +156,23 @@ def test_a_backoff_that_was_not_called_says_how_it_is_done(maker: Any) -> None:
         retry_on(ValueError, backoff=maker)
 
 
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda work: hooks(before=work), "before"),
+        (lambda work: hooks(after=work), "after"),
+        (reporting, "capture"),
+        (lambda work: reporting(print, scope=work), "scope"),
+        (lambda work: retry_on(ValueError, backoff=work), "backoff"),
+    ],
+    ids=["before", "after", "capture", "scope", "backoff"],
+)
+def test_what_nobody_would_await_is_told(make: Any, argument: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        make(coroutine)
+    assert str(caught.value).startswith(f"{argument} must not be a coroutine function")
+
+
 @pytest.mark.parametrize("seconds", ["soon", -1, None])
 def test_a_backoff_that_gives_no_span_is_named(client: Client, queue: Queue, seconds: Any) -> None:
     @uses(retry_on(ValueError, backoff=lambda _tries: seconds))
