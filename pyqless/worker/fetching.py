@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from typing import Final
@@ -13,7 +14,7 @@ from pyqless.client import AsyncClient, AsyncJob, Client, Job
 from pyqless.core.cleaning import known_queues
 from pyqless.core.effects import Factory
 from pyqless.core.waking import Outlook, outlook
-from pyqless.errors import QlessError, RequestError
+from pyqless.errors import QlessError, RequestError, StoreCorrupted
 from pyqless.worker.bells import AsyncBell, Bell
 from pyqless.worker.control import Control
 from pyqless.worker.reservers import Ordered, Reserver, expand, is_pattern
@@ -42,6 +43,7 @@ class Lookout:
         self._has_patterns = any(map(is_pattern, queues))
         self._look_at = float("-inf")
         self._begun: Iterator[str] | None = None
+        self._damaged: set[str] = set()
         #: what the names meant when last looked at
         self.queues = [] if self._has_patterns else expand(queues, ())
 
@@ -59,9 +61,29 @@ class Lookout:
         self._begun = None
         return self.queues != before
 
-    def looks(self, *, at_first: bool) -> list[Factory[Outlook]]:
+    def looks(self, *, at_first: bool) -> list[tuple[str, Factory[Outlook]]]:
         """What is to be tried before any job is taken: who may pop, but not look, is refused here rather than later."""
-        return [partial(outlook, queue=name) for name in self.queues[:1]] if at_first else []
+        some = self.queues[:1] if at_first else ()
+        return [(name, partial(outlook, queue=name)) for name in some]
+
+    @property
+    def sound(self) -> list[str]:
+        """The queues that were not found damaged when last tried."""
+        return [name for name in self.queues if name not in self._damaged]
+
+    @contextmanager
+    def passing_over(self, queue: str) -> Iterator[None]:
+        """Try a queue; one whose keys hold what no queue can is told once, and keeps nobody from the others."""
+        try:
+            yield
+        except StoreCorrupted as error:
+            if error.argument == "path":  # the whole file is damaged
+                raise
+            if queue not in self._damaged:
+                logger.warning("no jobs of queue %r for now: %s", queue, error)
+            self._damaged.add(queue)
+        else:
+            self._damaged.discard(queue)
 
     def order(self) -> Iterator[str]:
         """The queues in the order in which to try them; taken one by one."""
@@ -165,15 +187,17 @@ class Fetcher:
         knows = self._lookout.needs_known(now)
         if knows and self._lookout.know(self._client.storage.run(known_queues), now):
             self._is_due = True
-        for look in self._lookout.looks(at_first=self._weather.is_unknown):
-            self._client.storage.run(look)
+        for name, look in self._lookout.looks(at_first=self._weather.is_unknown):
+            with self._lookout.passing_over(name):
+                self._client.storage.run(look)
         is_due, self._is_due = self._is_due, True
         if not is_due:
             return []
-        self._bell.tried(self._lookout.queues, now)
         for name in self._lookout.order():
-            if jobs := self._client.queues[name].pop(count):
-                return jobs
+            with self._lookout.passing_over(name):
+                if jobs := self._client.queues[name].pop(count):
+                    return jobs
+        self._bell.tried(self._lookout.sound, now)
         return []
 
     def tries_next(self, queue: str) -> bool:
@@ -235,15 +259,17 @@ class AsyncFetcher:
         knows = self._lookout.needs_known(now)
         if knows and self._lookout.know(await self._client.storage.run(known_queues), now):
             self._is_due = True
-        for look in self._lookout.looks(at_first=self._weather.is_unknown):
-            await self._client.storage.run(look)
+        for name, look in self._lookout.looks(at_first=self._weather.is_unknown):
+            with self._lookout.passing_over(name):
+                await self._client.storage.run(look)
         is_due, self._is_due = self._is_due, True
         if not is_due:
             return []
-        self._bell.tried(self._lookout.queues, now)
         for name in self._lookout.order():
-            if jobs := await self._client.queues[name].pop(count):
-                return jobs
+            with self._lookout.passing_over(name):
+                if jobs := await self._client.queues[name].pop(count):
+                    return jobs
+        self._bell.tried(self._lookout.sound, now)
         return []
 
     async def wait(self) -> None:
