@@ -25,7 +25,7 @@ from pyqless.worker.settling import Settled, settle
 from pyqless.worker.steady import Steady
 from pyqless.worker.stopping import JobStopped, StopReason
 from pyqless.worker.titles import set_title
-from pyqless.worker.verdicts import Stopped, Verdict
+from pyqless.worker.verdicts import Stopped, Untold, Verdict
 from pyqless.worker.waiting import SLICE
 
 __all__ = ["BlockingWorker"]
@@ -166,7 +166,7 @@ class BlockingWorker:
         self, verdict: Verdict, job: Job, attempt: Attempt, *, takes_next: bool = False
     ) -> Settled[Job]:
         """Tell the end, for as long as the worker has time for that."""
-        return settle(
+        settled = settle(
             self.client.storage,
             self.settings.runner,
             verdict,
@@ -176,6 +176,9 @@ class BlockingWorker:
             takes_next=takes_next,
             gives_up=lambda: self.control.is_over,
         )
+        if isinstance(settled.verdict, Untold) and self.control.is_stopping:
+            self.exit_code = ExitCode.CUT_OFF
+        return settled
 
     def _pause(self, seconds: float) -> None:
         end = time.monotonic() + seconds

@@ -11,7 +11,7 @@ from pyqless.core.failures import exhausted_message
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.reporting import summary_of
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
-from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, group_name
+from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Untold, Verdict, group_name
 
 __all__ = ["as_taken", "log_end", "log_left", "log_stopped"]
 
@@ -52,6 +52,8 @@ def log_end(verdict: Verdict, job: JobView[Any], attempt: Attempt, now: float) -
             _log_failure(group, message, attempt, seconds)
         case Stopped(reason):
             log_stopped(reason, attempt, now)
+        case Untold(why):
+            log_left(attempt, now, why)
         case Left():
             # its code has ended it; where it has failed it, that is a failure as any other
             if job.state == "failed" and (failure := job.failure) is not None:
@@ -70,8 +72,10 @@ def log_stopped(reason: StopReason, attempt: Attempt, now: float) -> None:
     logger.warning(text, attempt.jid, attempt.klass, how, seconds, reason, extra=fields)
 
 
-def log_left(attempt: Attempt, now: float, why: str = "it does not end") -> None:
+def log_left(attempt: Attempt, now: float, why: str | None = None) -> None:
     """Say in the log that nobody tells the end of a run, so that its lock has to run out."""
+    if why is None:
+        why = "its end cannot be told in time" if attempt.settling else "it does not end"
     seconds = now - attempt.began
     fields = {**attempt.fields, "seconds": seconds, "outcome": "left"}
     text = "job %s (%s) is left to its lock after %.3f s: %s"

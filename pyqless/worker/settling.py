@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Generator
-from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pyqless.client.views import JobView
@@ -20,6 +20,7 @@ from pyqless.client.waiting import still_handed
 from pyqless.core.effects import Factory
 from pyqless.core.working import Turn
 from pyqless.errors import (
+    InvalidArgument,
     JobLost,
     JobNotFound,
     NotReplicated,
@@ -33,10 +34,11 @@ from pyqless.errors import (
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.ends import as_taken, log_end
+from pyqless.worker.reporting import message_of
 from pyqless.worker.running import Runner
 from pyqless.worker.stopping import StopReason
-from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Verdict, request, turn
-from pyqless.worker.waiting import Backoff
+from pyqless.worker.verdicts import Again, Done, Failed, Stopped, Untold, Verdict, request, turn
+from pyqless.worker.waiting import Backoff, is_refusal
 
 __all__ = ["Settled", "settle", "settle_async"]
 
@@ -44,6 +46,9 @@ logger = logging.getLogger("pyqless.worker")
 
 #: how long after the expiry of a lock the store is asked once more, seconds: it may be in its grace period still
 GRACE: Final = 10.0
+
+#: for how long a store that answers, and refuses the end, is asked again, seconds: a lock is renewed meanwhile
+REFUSED: Final = 60.0
 
 #: a transition to run (its value is sent back, or the ``QlessError`` that it raises), or seconds to wait
 _Step: TypeAlias = Factory[Any] | float
@@ -143,8 +148,8 @@ def _settling(
             return Settled(verdict, _following(job, answer))
     # a store that is at fault may have done half of it, or all
     doubtful = isinstance(answer, StorageError)
-    is_over = partial(_is_over, attempt, clock, gives_up)
-    told = yield from _telling(runner, verdict, job, attempt, is_over, doubtful=doubtful)
+    patience = _Patience(attempt, clock, gives_up)
+    told = yield from _telling(runner, verdict, job, attempt, patience, doubtful=doubtful)
     return Settled(told)
 
 
@@ -153,8 +158,8 @@ def _turning(
 ) -> Generator[_Step, Any, Any]:
     try:
         transition = turn(done, job, keeps_result=runner.keeps_results)
-    except RequestError as error:
-        return error
+    except Exception:  # noqa: BLE001 - told alone, it is seen to
+        return InvalidArgument("the end cannot be written")
     attempt.settle()
     answer = yield transition
     return still_handed(answer) if isinstance(answer, NotReplicated) else answer
@@ -170,7 +175,7 @@ def _telling(
     verdict: Verdict,
     job: JobView[Any],
     attempt: Attempt,
-    is_over: Callable[[], bool],
+    patience: _Patience,
     *,
     doubtful: bool,
 ) -> Generator[_Step, Any, Verdict]:
@@ -191,29 +196,43 @@ def _telling(
                 # said twice, since the first answer was lost on its way
                 return _as_answered(verdict, job, None)
             return _lost(attempt, answer)
-        if isinstance(answer, StoreCorrupted | RequestError) or is_over():
-            text = "job %s: its end cannot be told: %s"
-            logger.error(text, attempt.jid, answer, extra=attempt.fields)
-            return Left()
+        if isinstance(answer, StoreCorrupted | RequestError) or patience.ends(answer):
+            return Untold(f"its end cannot be told: {answer}")
         doubtful = doubtful or isinstance(answer, OutcomeUnknown)
         log = logger.warning if backoff.is_fresh else logger.debug
         log("job %s: its end is told again: %s", attempt.jid, answer, extra=attempt.fields)
         yield backoff.next()
 
 
-def _is_over(attempt: Attempt, clock: Callable[[], float], gives_up: Callable[[], bool]) -> bool:
-    """Whether there is no use in telling the end once more, or no time."""
-    return not attempt.holds or clock() > attempt.expires + GRACE or gives_up()
+class _Patience:
+    """Whether there is use in telling the end once more, and time."""
+
+    def __init__(
+        self, attempt: Attempt, clock: Callable[[], float], gives_up: Callable[[], bool]
+    ) -> None:
+        self._attempt = attempt
+        self._clock = clock
+        self._gives_up = gives_up
+        self._refused_at = math.inf
+
+    def ends(self, error: QlessError) -> bool:
+        """Take note of what stands against the end, and tell whether that is all."""
+        now = self._clock()
+        self._refused_at = min(self._refused_at, now) if is_refusal(error) else math.inf
+        is_too_late = now > min(self._attempt.expires + GRACE, self._refused_at + REFUSED)
+        return is_too_late or not self._attempt.holds or self._gives_up()
 
 
 def _prepared(
     runner: Runner, verdict: Verdict, job: JobView[Any], attempt: Attempt
 ) -> tuple[Verdict, Factory[Any] | None]:
-    """The transition; a job whose result or data cannot be stored has failed."""
+    """The transition; a job whose data cannot be stored has failed."""
     try:
         return verdict, request(verdict, job, attempt, keeps_result=runner.keeps_results)
-    except RequestError as error:
-        failed = Failed(runner.group_of(attempt, error), str(error))
+    except Exception as error:  # noqa: BLE001 - what the client's encoder raises is as good a reason
+        is_ours = isinstance(error, QlessError)
+        message = str(error) if is_ours else message_of(error, runner.message_limit)
+        failed = Failed(runner.group_of(attempt, error), message)
         return failed, request(failed, job, attempt)
 
 

@@ -15,7 +15,7 @@ from pyqless.core.effects import Factory, Transition
 from pyqless.core.transaction import Transaction
 from pyqless.core.waking import announced
 from pyqless.core.working import Turn
-from pyqless.errors import InvalidArgument, QlessError
+from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.stopping import GIVEN_BACK, StopReason
 
@@ -25,6 +25,7 @@ __all__ = [
     "Failed",
     "Left",
     "Stopped",
+    "Untold",
     "Verdict",
     "giving_back",
     "group_name",
@@ -69,7 +70,13 @@ class Left(NamedTuple):
     """There is nothing to say: its code has ended the run by itself, or was to and did not."""
 
 
-Verdict: TypeAlias = Done | Again | Failed | Stopped | Left
+class Untold(NamedTuple):
+    """It has ended, and the store does not hear of it: the job is left to its lock."""
+
+    why: str
+
+
+Verdict: TypeAlias = Done | Again | Failed | Stopped | Left | Untold
 
 
 def request(
@@ -122,7 +129,7 @@ def group_name(group: str) -> str:
 def _fail(job: JobView[Any], attempt: Attempt, group: str, message: str) -> Factory[Any]:
     try:
         return requests.fail(job, group, message)
-    except InvalidArgument:  # the data is what is wrong, and must not keep the job from failing
+    except Exception:  # noqa: BLE001 - the data is what is wrong, and must not keep the job from failing
         text = message.encode("utf-8", "backslashreplace").decode()
         jid, worker = attempt.jid, attempt.worker
         return partial(failures.fail, jid=jid, worker=worker, group=group, message=text, data=None)

@@ -17,12 +17,14 @@ from pyqless.errors import (
     NotReplicated,
     OutcomeUnknown,
     QlessError,
+    StoreRefused,
     StoreUnavailable,
+    StoreUnsupported,
 )
 from pyqless.worker import Runner, StopReason
 from pyqless.worker.attempts import Attempt
-from pyqless.worker.settling import Settled, settle
-from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped
+from pyqless.worker.settling import REFUSED, Settled, settle
+from pyqless.worker.verdicts import Again, Done, Failed, Left, Stopped, Untold
 from tests.unit.worker.conftest import Clock
 
 
@@ -95,7 +97,7 @@ def test_an_end_that_came_through_although_nobody_knew_is_no_loss(
 def test_it_is_given_up_when_the_lock_is_over(client: Client, job: Job, clock: Clock) -> None:
     flaky = Flaky(client.storage, *[StoreUnavailable("away")] * 1000)
     verdict, pauses = tell(flaky, job, clock, seconds=30.0)
-    assert verdict == Left()
+    assert verdict == Untold("its end cannot be told: away")
     assert 2 <= len(pauses) <= 4
     assert client.jobs["J"].state == "running"
 
@@ -362,12 +364,63 @@ def test_a_worker_without_time_leaves_the_job_to_its_lock(
     settled = settle(
         flaky, Runner(), Done(None), job, attempt, lambda _: None, gives_up=lambda: next(over)
     )
-    assert settled.verdict == Left()
+    assert settled.verdict == Untold("its end cannot be told: away")
     assert flaky.calls == 3
     assert caplog.messages == [
         "job J: its end is told again: away",
-        "job J: its end cannot be told: away",
+        "job J (klass) is left to its lock after 0.000 s: its end cannot be told: away",
     ]
+    assert _fields_of(caplog.records[-1])["outcome"] == "left"
+
+
+REFUSALS = [StoreUnsupported("you may not"), StoreRefused("no memory")]
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=["rights", "room"])
+def test_a_store_that_refuses_the_end_is_not_asked_for_ever(
+    client: Client, job: Job, clock: Clock, error: QlessError
+) -> None:
+    """Its lock is renewed all the while, so that this is no reason to end."""
+    attempt = Attempt.of(job, clock.now)
+    flaky: Any = Flaky(client.storage, *[error] * 1000)
+
+    def beat(_: float) -> None:
+        clock.now += 7
+        attempt.expires = clock.now + 60
+
+    settled = settle(flaky, Runner(), Done(None), job, attempt, beat)
+    assert settled.verdict == Untold(f"its end cannot be told: {error}")
+    assert flaky.calls == REFUSED // 7 + 2
+
+
+def test_a_store_that_was_away_in_between_is_asked_again(
+    client: Client, job: Job, clock: Clock
+) -> None:
+    attempt = Attempt.of(job, clock.now)
+    faults = [StoreRefused("no memory")] * 7 + [StoreUnavailable("away")]
+    flaky: Any = Flaky(client.storage, *faults * 3)
+
+    def beat(_: float) -> None:
+        clock.now += 7
+        attempt.expires = clock.now + 60
+
+    assert settle(flaky, Runner(), Done(None), job, attempt, beat).verdict == Done(None)
+
+
+def test_data_that_breaks_the_encoder_fails_the_job(url: str, queue: Queue, clock: Clock) -> None:
+    queue.put("klass", {"n": 1}, jid="J")
+    with Client(url, clock=clock, worker_name="ann", encoder=lambda value: value.name) as client:
+        for takes_next in (True, False):
+            (job,) = client.queues["mail"].pop(1)
+            job.data["made"] = object()
+            told = (
+                turn(client.storage, job, clock) if takes_next else tell(client.storage, job, clock)
+            )
+            assert isinstance(told[0], Failed)
+            assert told[0].group == "klass:AttributeError"
+            failed = client.jobs["J"]
+            assert (failed.state, failed.data) == ("failed", {"n": 1})
+            failed.requeue("mail")
 
 
 def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
