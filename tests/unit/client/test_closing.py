@@ -80,7 +80,8 @@ def test_no_call_goes_to_a_closed_client(store: str, *, read_only: bool) -> None
             with pytest.raises(ClientClosed, match="the client is closed"):
                 call(client, job)
     with pytest.raises(ClientClosed):
-        client.events("log").get(0)
+        client.events("log")
+    assert client.storage.is_closed
     with pytest.raises(ClientClosed):
         list(client.storage.scan())
     client.close()
@@ -98,6 +99,7 @@ async def test_so_it_is_with_asyncio(aio: AsyncClient) -> None:
     with pytest.raises(ClientClosed):
         async with aio.events("log"):
             pass
+    assert aio.storage.is_closed
     await aio.close()
 
 
@@ -164,4 +166,5 @@ async def test_who_only_looks_empties_nothing(aio: AsyncClient, store: str) -> N
         for empty in (looking.storage.clear, looking.storage.flush):
             with pytest.raises(ReadOnlyClient):
                 await empty()
+    assert (looking.storage.is_closed, aio.storage.is_closed) == (True, False)
     assert await aio.jobs.get("j") is not None

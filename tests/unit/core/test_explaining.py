@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pyqless.conformance import Target
+from pyqless.core import circles
 from pyqless.core.explaining import Explanation, explain, summary_of
 from pyqless.core.transaction import Transaction
 from pyqless.errors import CorruptedJob, JobNotFound
@@ -203,6 +204,14 @@ def test_a_failure_that_makes_no_sense_is_named(core: Target, failure: str) -> N
     with pytest.raises(CorruptedJob) as caught:
         _explain(core, "A")
     assert caught.value.argument == "failure"
+
+
+def test_nor_among_any_number_of_jobs(core: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    _wait(core, A="BCD", B="B", C="C", D="D")
+    monkeypatch.setattr(circles, "_JOBS", 2)
+    assert _explain(core, "A").circle == ("B",)
+    monkeypatch.setattr(circles, "_JOBS", 1)
+    assert _explain(core, "A").circle == ()
 
 
 def _written(jid: str, fields: dict[str, str]) -> Any:
