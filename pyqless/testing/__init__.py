@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pyqless.testing.clock import Clock
 from pyqless.testing.draining import drain, drain_async
+from pyqless.testing.handing import in_hand, in_hand_async
 from pyqless.testing.storages import CHECKS, Check, NotConformant, Store, check_storage
 
 __all__ = [
@@ -20,4 +21,6 @@ __all__ = [
     "check_storage",
     "drain",
     "drain_async",
+    "in_hand",
+    "in_hand_async",
 ]
