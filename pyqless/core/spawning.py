@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pyqless.core import lua, tags
+from pyqless.core import history, lua, tags
 from pyqless.core.candidates import Found, Place, set_aside
 from pyqless.core.effects import Transition
 from pyqless.core.expecting import note_run
@@ -127,11 +127,15 @@ def _moments(parent: RecurringJob, moment: float, now: float, wanted: int) -> It
 
 
 def _make(tx: Transaction, queue: str, run: _Run, found: Found, settings: Settings) -> float:
-    """Write one job over whatever has its jid; returns its score."""
+    """Write one job over whatever has its jid, unless there is no writing over that; returns its score."""
     parent = run.parent
     score = work_score(parent.number("priority"), run.moment)
-    if isinstance(found, StoreCorrupted):
-        tx.reports.append(found)
+    try:
+        if isinstance(found, StoreCorrupted):
+            raise found
+        history.migrate(tx, run.jid, found.job.fields)
+    except StoreCorrupted as fault:
+        tx.reports.append(fault)
         return score
     retries = parent.text("retries")
     tags.index(tx, run.jid, parent.tag_list())

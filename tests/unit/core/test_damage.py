@@ -406,6 +406,33 @@ def test_a_child_whose_place_is_taken_by_something_else(core: Target, key: str) 
     assert pop(core, 110, 5) == ["R-2"]
 
 
+@pytest.mark.parametrize("text", BAD_OLD)
+def test_a_child_over_a_job_with_a_damaged_old_history(core: Target, text: str) -> None:
+    put(core, "J")
+    run(core, "recur 100 q R klass {} interval 10 0")
+    run(core, "put 100 me p R-1 klass {} 0")
+    damage(core, "HSET", "ql:j:R-1", "history", text)
+    before = content(core.snapshot(), "ql:j:R-1")
+    assert pop(core, 105, 5) == ["J"]
+    snapshot = core.snapshot()
+    assert content(snapshot, "ql:j:R-1") == before
+    assert content(snapshot, "ql:q:q-recur") == {"R": 110.0}
+    assert damaged(core) > 0
+    assert pop(core, 110, 5) == ["R-2"]
+
+
+def test_a_child_over_a_job_with_an_old_history(core: Target) -> None:
+    run(core, "recur 100 q R klass {} interval 10 0")
+    damage(core, "HSET", "ql:j:R-1", "history", '[{"put": 20, "q": "p"}]')
+    assert pop(core, 105) == ["R-1"]
+    entries = content(core.snapshot(), "ql:j:R-1-history")
+    assert [json.loads(entry)[:2] for entry in entries] == [
+        [20, "put"],
+        [100, "put"],
+        [105, "popped"],
+    ]
+
+
 def test_a_damaged_recurring_job_that_is_not_reached_stays_as_it_is(core: Target) -> None:
     """queue.lua: check_recurring looks at the tags of those alone that it makes jobs of."""
     run(core, "recur 90 q R klass {} interval 10 0")
