@@ -10,13 +10,13 @@ Workers: what takes jobs out of queues and runs them.
 
 from __future__ import annotations
 
+from pyqless.client.progress import Progress
 from pyqless.worker.aio import AsyncWorker
-from pyqless.worker.attempts import Progress
 from pyqless.worker.context import AwaitableJob, BlockingJob, current_job
 from pyqless.worker.entering import Middleware, uses
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.forking import ForkingWorker
-from pyqless.worker.records import JobInHand, WorkerRecord, records
+from pyqless.worker.records import JobInHand, WorkerRecord, records, records_async
 from pyqless.worker.reservers import Ordered, Reserver, RoundRobin, ShuffledRoundRobin
 from pyqless.worker.running import Runner
 from pyqless.worker.serial import SerialWorker
@@ -53,6 +53,7 @@ __all__ = [
     "WorkerRecord",
     "current_job",
     "records",
+    "records_async",
     "taking",
     "uses",
 ]

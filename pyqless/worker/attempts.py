@@ -5,43 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from pyqless.client import checks
+from pyqless.client.progress import Progress
 from pyqless.client.views import JobView
 from pyqless.worker.stopping import JobStopped, StopReason, TimeLimitExceeded
 
-__all__ = ["Attempt", "Progress"]
-
-
-#: how much of a note is kept, characters: all notes of a worker are told at once, every few seconds
-NOTE_LIMIT: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """
-    How far a job has come, in units of its own.
-
-    Raises:
-        InvalidArgument: ``done`` or ``total`` is no finite number, or ``note`` no text.
-    """
-
-    done: float
-    total: float | None = None
-    #: cut after 1,000 characters
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        # plain ones: the parent of a process does not know the kinds of numbers and texts that jobs have made for themselves
-        object.__setattr__(self, "done", _plain("done", self.done))
-        object.__setattr__(self, "total", checks.optional(_plain, "total", self.total))
-        object.__setattr__(self, "note", checks.text("note", self.note)[:NOTE_LIMIT])
-
-
-def _plain(argument: str, value: Any) -> float:
-    checked = checks.number(argument, value)
-    return int(value) if isinstance(value, int) else checked
+__all__ = ["Attempt"]
 
 
 @dataclass(eq=False)

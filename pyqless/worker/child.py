@@ -20,8 +20,9 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple, NoReturn
 
 from pyqless.client import Client
+from pyqless.client.progress import Progress
 from pyqless.errors import QlessError
-from pyqless.worker.attempts import Attempt, Progress
+from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.lifelines import die_with, lead_group
 from pyqless.worker.serial import SerialWorker

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyqless.client import AsyncJob, Job, checks
+from pyqless.client.progress import Progress
 from pyqless.client.references import AnyJob
 from pyqless.client.views import JobView
-from pyqless.worker.attempts import Attempt, Progress
+from pyqless.worker.attempts import Attempt
 
 __all__ = ["AwaitableJob", "BlockingJob", "JobContext", "JobLogger", "being", "current_job"]
 

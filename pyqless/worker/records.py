@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from pyqless.client import Client
+from pyqless.client import AsyncClient, Client, checks
 from pyqless.core import presence
 from pyqless.core.effects import Factory, Transition
 from pyqless.core.presence import Presence
@@ -24,7 +24,7 @@ from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.waiting import is_refusal
 
-__all__ = ["JobInHand", "Teller", "WorkerRecord", "quietly", "read", "records"]
+__all__ = ["JobInHand", "Teller", "WorkerRecord", "quietly", "read", "records", "records_async"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -72,9 +72,24 @@ class WorkerRecord:
 
 
 def records(client: Client) -> list[WorkerRecord]:
-    """What all workers of pyqless have told last, the last word first; those that make no sense are left out."""
-    found = (read(word) for word in client.storage.run(presence.present))
-    return [record for record in found if record is not None]
+    """
+    What all workers of pyqless have told last, the last word first; those that make no sense are left out.
+
+    Raises:
+        InvalidArgument: the client is one for asyncio, see ``records_async``.
+    """
+    storage = checks.instance("client", client, Client).storage
+    return _records(storage.run(presence.present))
+
+
+async def records_async(client: AsyncClient) -> list[WorkerRecord]:
+    """As ``records``, for asyncio."""
+    storage = checks.instance("client", client, AsyncClient).storage
+    return _records(await storage.run(presence.present))
+
+
+def _records(words: Iterable[Presence]) -> list[WorkerRecord]:
+    return [record for record in map(read, words) if record is not None]
 
 
 def read(word: Presence) -> WorkerRecord | None:

@@ -10,6 +10,7 @@ from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.aio.listening import until_ended
 from pyqless.client.naming import own_names
+from pyqless.client.progress import Progress, progress
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
@@ -58,6 +59,10 @@ class AsyncJobs(AsyncJobBatches, Part):
         """As ``Jobs.wait``."""
         seen = await until_ended(self.client.storage, jid, timeout, interval)
         return None if seen is None else AsyncJob(self.client, seen)
+
+    async def progress(self, jid: str | AnyJob) -> Progress | None:
+        """As ``Jobs.progress``."""
+        return await self.client.storage.run(progress(jid))
 
     async def explain(self, jid: str | AnyJob) -> Explanation:
         """As ``Jobs.explain``."""

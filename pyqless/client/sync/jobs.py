@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client.naming import own_names
+from pyqless.client.progress import Progress, progress
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.requests import looking
@@ -61,6 +62,15 @@ class Jobs(JobBatches, Part):
             page: how many are read at once.
         """
         return walk(self.client, Walk(None, (), page))
+
+    def progress(self, jid: str | AnyJob) -> Progress | None:
+        """
+        How far a job in hand has come, as its code has told by ``job.progress``.
+
+        Returns:
+            Progress: a second or two old; None of a job that nobody has in hand, or that has told nothing.
+        """
+        return self.client.storage.run(progress(jid))
 
     def wait(
         self, jid: str | AnyJob, timeout: float | None = None, *, interval: float | None = None

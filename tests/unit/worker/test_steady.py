@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 import pytest
 
 from pyqless import AsyncClient, Client
+from pyqless.client.progress import NOTE_LIMIT
 from pyqless.errors import InvalidArgument
 from pyqless.worker import ForkingWorker, Progress, Settings, steady
-from pyqless.worker.attempts import NOTE_LIMIT, Attempt
+from pyqless.worker.attempts import Attempt
 from pyqless.worker.context import BlockingJob
 from pyqless.worker.custody import Custody
 from pyqless.worker.janitor import Janitor
