@@ -145,6 +145,14 @@ def takes_in_all_but_strings(patch: Patch) -> None:
     patch.setattr(keyspace.Keyspace, "replace", replace)
 
 
+def goes_on_after_its_close(patch: Patch) -> None:
+    patch.setattr(MemoryStorage, "close", lambda *_: None)
+
+
+def looks_after_its_close(patch: Patch) -> None:
+    patch.setattr(Described, "require_open", lambda *_: None)
+
+
 FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
     (
         forgets_its_guards,
@@ -164,6 +172,8 @@ FAULTS: Final[list[tuple[Callable[[Patch], None], list[str]]]] = [
     (shows_keys_in_any_order, ["moving.order"]),
     (clears_and_shows_everything, ["moving.others_left_alone"]),
     (takes_in_all_but_strings, ["moving.taken_in"]),
+    (goes_on_after_its_close, ["keeping.closing"]),
+    (looks_after_its_close, ["keeping.closing"]),
     (counts_and_logs_nothing, ["attempts.metrics", "attempts.reports"]),
 ]
 

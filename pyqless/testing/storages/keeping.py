@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
 from typing import Final
 
+from pyqless.errors import ClientClosed
 from pyqless.testing.storages.bench import Bench, Check
-from pyqless.testing.storages.requirements import require
+from pyqless.testing.storages.requirements import raised, require
 from pyqless.testing.storages.transitions import staging
 
 __all__ = ["CHECKS"]
@@ -44,20 +46,30 @@ async def dumps(bench: Bench) -> None:
         "set": {"type": "set", "value": ["a", "b"]},
         "zset": {"type": "zset", "value": [["b", "0.1"], ["a", "inf"]]},
     }
-    dump = bench.other.dump()
+    dump = await bench.storage.dump()
     require("the dump", dump, {bench.key(name): entry for name, entry in expected.items()})
-    bench.other.flush()
+    await bench.storage.flush()
     require("the dump of an empty store", bench.other.dump(), {})
     own = await bench.read(("EXISTS", bench.keys.own + "private"))
     require("a private key after a flush", own, [0])
 
 
 async def closing(bench: Bench) -> None:
-    """A storage may be closed twice; what it has written stays, and others on the store go on."""
+    """A storage may be closed twice, and takes no calls then; what it has written stays, and others on the store go on."""
     storage = await bench.open()
     await storage.run(staging(("hset", bench.key("key"), "a", "1")))
     await storage.close()
     await storage.close()
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "a call": lambda: storage.run(staging(("hset", bench.key("key"), "a", "2"))),
+        "subscribing": lambda: storage.subscribe(bench.key("told")),
+        "a dump": storage.dump,
+        "clearing": storage.clear,
+        "a flush": storage.flush,
+    }
+    for name, call in calls.items():
+        error = await raised(call())
+        require(f"what {name} raises after the close", type(error), ClientClosed)
     require("the key", await bench.read(("HGET", bench.key("key"), "a")), ["1"])
 
 

@@ -121,7 +121,7 @@ async def others_left_alone(bench: Bench) -> None:
     own = bench.keys.own + "private"
     await bench.stage(("hset", bench.key("key"), "a", "1"), ("hset", own, "a", "1"))
     require("the keys", [part.key for part in _scan(bench.other)], [bench.key("key")])
-    bench.other.clear()
+    await bench.storage.clear()
     require("the keys after clearing", _scan(bench.other), [])
     require("a private key after clearing", await bench.read(("EXISTS", own)), [0])
     kept = [key for key in bench.other.dump() if key.endswith(":j:jid")]
