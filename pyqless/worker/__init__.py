@@ -13,6 +13,7 @@ from __future__ import annotations
 from pyqless.client.progress import Progress
 from pyqless.worker.aio import AsyncWorker
 from pyqless.worker.context import AwaitableJob, BlockingJob, current_job
+from pyqless.worker.control import Control
 from pyqless.worker.entering import Middleware, uses
 from pyqless.worker.finding import Code, CodeNotFound, Finder
 from pyqless.worker.forking import ForkingWorker
@@ -31,6 +32,7 @@ __all__ = [
     "BlockingJob",
     "Code",
     "CodeNotFound",
+    "Control",
     "ExitCode",
     "Finder",
     "ForkingWorker",

@@ -179,10 +179,19 @@ class JobContext(AnyJob):
 
 class BlockingJob(JobContext, _Handle):
     """
-    The face for functions.
+    A job as a function sees it that a worker runs.
+
+    It has what ``pyqless.Job`` has, too: ``complete``, ``fail``, ``retry``, ``log``, ``tag``, ``client``, ``klass_name``,
+    ``queue_name``, ``tags``, ``history`` and so on. ``job["name"]`` is ``job.data["name"]``.
 
     Args:
         loop: whose handle this is, where the handle is one for asyncio; not the loop of the calling thread.
+
+    Attributes:
+        logger: for what the job has to say: its name stands before each line, and ``jid``, ``klass``, ``queue`` and ``worker``
+            are in each record.
+        sandbox: a directory of the job's own, empty at first and removed afterwards; None if the worker has none to give.
+        handle: the ``pyqless.Job`` behind it; with a worker for asyncio an ``AsyncJob``, whose calls are made in its loop.
     """
 
     def __init__(
@@ -216,7 +225,15 @@ class BlockingJob(JobContext, _Handle):
 
 
 class AwaitableJob(JobContext, _AsyncHandle):
-    """The face for coroutines."""
+    """
+    A job as a coroutine sees it that a worker runs: as ``BlockingJob``, but that its calls are awaited.
+
+    Attributes:
+        logger: for what the job has to say: its name stands before each line, and ``jid``, ``klass``, ``queue`` and ``worker``
+            are in each record.
+        sandbox: a directory of the job's own, empty at first and removed afterwards; None if the worker has none to give.
+        handle: the ``pyqless.AsyncJob`` behind it; with a worker that blocks a ``Job``, whose calls are made in threads.
+    """
 
     def _given(self, name: str) -> Any:
         value = getattr(self.handle, name)
