@@ -12,7 +12,13 @@ import redis.asyncio
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeout
 
-from pyqless.errors import StorageError, StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.errors import (
+    InvalidArgument,
+    StorageError,
+    StoreRefused,
+    StoreUnavailable,
+    StoreUnsupported,
+)
 from pyqless.storage.redis.piecemeal import AsyncPiecemealWire, PiecemealWire
 from pyqless.storage.redis.wire import AsyncWire, SocketWire, StreamWire, Wire
 
@@ -27,14 +33,16 @@ def borrow(pool: Any) -> Wire:
         StoreUnavailable: there is none to be had.
         StoreRefused: the server does not let us in.
         StoreUnsupported: it is of a kind that cannot be trusted with transactions.
+        InvalidArgument: redis-py can make nothing of its options.
     """
     try:
         connection = pool.get_connection()
     except (RedisError, OSError) as error:
         raise _no_connection(error, pool) from error
-    except BaseException:
+    except BaseException as error:
         for half_open in _idle(pool):
             half_open.disconnect()
+        _require_options(error)
         raise
     if isinstance(getattr(connection, "_sock", None), socket.socket):
         return SocketWire(pool, connection)
@@ -50,9 +58,10 @@ async def borrow_async(pool: Any) -> AsyncWire:
         connection = await pool.get_connection()
     except (RedisError, OSError) as error:
         raise _no_connection(error, pool) from error
-    except BaseException:
+    except BaseException as error:
         for half_open in _idle(pool):
             await half_open.disconnect(nowait=True)
+        _require_options(error)
         raise
     if isinstance(getattr(connection, "_reader", None), asyncio.StreamReader):
         return StreamWire(pool, connection)
@@ -60,6 +69,13 @@ async def borrow_async(pool: Any) -> AsyncWire:
         return AsyncPiecemealWire(pool, connection)
     await pool.release(connection)
     raise _untrusted(connection)
+
+
+def _require_options(error: BaseException) -> None:
+    """Tell what redis-py cannot work with, which it finds out only when it connects."""
+    if isinstance(error, TypeError | AttributeError | LookupError):
+        text = f"redis-py can make nothing of the options of its connections: {error}"
+        raise InvalidArgument(text, argument="options") from error
 
 
 def _idle(pool: Any) -> list[Any]:

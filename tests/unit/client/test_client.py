@@ -121,6 +121,20 @@ def test_options_of_redis_py_that_make_no_sense_to_it_are_told(
         kind("redis://localhost:1", **options)
 
 
+async def test_those_that_it_looks_at_when_it_connects_are_told_then() -> None:
+    with (
+        Client("redis://localhost:1", retry="x") as client,
+        pytest.raises(InvalidArgument, match=r"redis-py can make nothing of") as raised,
+    ):
+        client.queues["q"].length()
+    assert isinstance(raised.value.__cause__, AttributeError)
+    aio: Any = redis.asyncio.Redis(port=1)
+    aio.connection_pool.connection_kwargs["retry"] = "x"
+    async with AsyncClient(connection=aio) as other:
+        with pytest.raises(InvalidArgument, match=r"redis-py can make nothing of"):
+            await other.queues["q"].length()
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_connection_for_the_other_client_is_told_from_nonsense(*, whole: bool) -> None:
     blocking: Any = redis.Redis() if whole else redis.ConnectionPool()
