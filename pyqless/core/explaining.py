@@ -11,7 +11,7 @@ from pyqless.core.effects import Transition
 from pyqless.core.fields import Fields
 from pyqless.core.settings import Settings
 from pyqless.core.transaction import Transaction
-from pyqless.core.wording import counted, day_time, distance
+from pyqless.core.wording import counted, day_time, distance, listed
 from pyqless.errors import JobNotFound
 
 __all__ = ["Explanation", "Reason", "explain", "summary_of"]
@@ -99,9 +99,9 @@ def _told(moment: float, now: float) -> str:
 
 def _depends(dependencies: set[str], circle: tuple[str, ...]) -> Explanation:
     waits = tuple(sorted(dependencies))
-    text = f"it waits for {', '.join(waits)}"
+    text = f"it waits for {listed(waits)}"
     if circle:
-        each = f"{', '.join(circle)} wait for each other in a circle"
+        each = f"{listed(circle)} wait for each other in a circle"
         text = f"{text}, for ever: {each if circle[1:] else f'{circle[0]} waits for itself'}"
     return Explanation("depends", text, depends=waits, circle=circle)
 

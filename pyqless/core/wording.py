@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["counted", "day_time", "distance"]
+__all__ = ["counted", "day_time", "distance", "listed"]
+
+#: how many names are told
+_NAMED: Final = 10
 
 #: seconds, and the unit of so many
 _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
@@ -15,6 +19,12 @@ _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 def counted(number: int, one: str, many: str) -> str:
     """So many of something, such as ``1 job waits`` and ``2 jobs wait``."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names one after the other; of many only the first, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def day_time(moment: float) -> str:

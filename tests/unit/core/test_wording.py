@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pyqless.core.wording import counted, day_time, distance
+from pyqless.core.wording import counted, day_time, distance, listed
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,21 @@ from pyqless.core.wording import counted, day_time, distance
 )
 def test_one_is_one(number: int, text: str) -> None:
     assert counted(number, "job goes", "jobs go") == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ("", ""),
+        ("a", "a"),
+        ("abcdefghij", "a, b, c, d, e, f, g, h, i, j"),
+        ("abcdefghijk", "a, b, c, d, e, f, g, h, i, j and 1 more"),
+        ("abcdefghij" * 200, "a, b, c, d, e, f, g, h, i, j and 1,990 more"),
+    ],
+    ids=[0, 1, 10, 11, 2000],
+)
+def test_of_many_names_some_are_told(names: str, text: str) -> None:
+    assert listed([*names]) == text
 
 
 @pytest.mark.parametrize(
