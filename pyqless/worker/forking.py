@@ -196,7 +196,7 @@ class ForkingWorker:
                 lookout.know(self.client.storage.run(known_queues), now)
             for name in lookout.queues[:1]:
                 self.client.queues[name].peek()
-            for look in lookout.looks(at_first=True):
+            for _, look in lookout.looks(at_first=True):
                 self.client.storage.run(look)
 
     def _reload(self) -> None:
