@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 __all__ = ["redacted"]
 
@@ -28,8 +28,9 @@ def redacted(url: str) -> str:
         user, _, host = location.rpartition("@")
         location = f"{user.partition(':')[0]}:***@{host}"
     path = _IN_PATH.sub(r"\1:***@", parts.path)
-    rest = urlunsplit(("", "", path, _query(parts.query), parts.fragment))
-    return f"{parts.scheme}://{location}{rest}"
+    # by hand, since urlunsplit changes a path that begins with two slashes, from Python 3.13 on
+    query, fragment = _query(parts.query), parts.fragment
+    return f"{parts.scheme}://{location}{path}{query and f'?{query}'}{fragment and f'#{fragment}'}"
 
 
 def _query(text: str) -> str:
