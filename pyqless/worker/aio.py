@@ -8,7 +8,7 @@ import contextvars
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from pyqless.worker.fetching import AsyncFetcher, Lookout
 from pyqless.worker.leftovers import resume_async
 from pyqless.worker.namesakes import require_gone_async
 from pyqless.worker.pulse import Pulse, end
-from pyqless.worker.records import Teller, quietly
+from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.sandboxes import sandboxed_async
 from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
@@ -127,8 +127,9 @@ class AsyncWorker:
         finally:
             await end(heart)
             await self._fetcher.close()
-            with quietly():
-                await self.client.storage.run(self._teller.last_word())
+            with quietly(), suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL):
+                    await self.client.storage.run(self._teller.last_word())
             logger.info("worker %s ends, jobs run: %d", self.name, self.jobs_done)
 
     async def _turn(self) -> None:

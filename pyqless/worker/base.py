@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import ClassVar
 
 from pyqless.client import Client, Job, checks
@@ -15,10 +16,11 @@ from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
 from pyqless.worker.fetching import Fetcher, Lookout
+from pyqless.worker.hurrying import within
 from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
 from pyqless.worker.namesakes import require_gone
-from pyqless.worker.records import Teller, quietly
+from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
 from pyqless.worker.settling import Settled, settle
@@ -122,7 +124,7 @@ class BlockingWorker:
 
     def _withdraw(self) -> None:
         with quietly():
-            self.client.storage.run(self._teller.last_word())
+            within(FAREWELL, partial(self.client.storage.run, self._teller.last_word()))
 
     # -- one job ------------------------------------------------------------------------------
 

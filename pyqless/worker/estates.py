@@ -15,7 +15,9 @@ from pyqless.core import presence
 from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.ends import log_left
+from pyqless.worker.hurrying import within
 from pyqless.worker.leftovers import Dealing, deal_with
+from pyqless.worker.records import quietly
 from pyqless.worker.waiting import Backoff
 
 __all__ = ["Estates"]
@@ -65,11 +67,14 @@ class Estates:
         self._backoff.reset()
 
     def settle_within(self, seconds: float) -> None:
-        """Deal with all that there is, or leave it to the locks after a while."""
-        end = time.monotonic() + seconds
+        """Deal with all that there is, or leave it to the locks after a while; who does so forks no more."""
+        with quietly():
+            within(seconds, partial(self._settle_until, time.monotonic() + seconds))
+        for attempt in chain.from_iterable(estate.attempts for estate in self._open.values()):
+            log_left(attempt, self._client.storage.clock(), "the store does not hear of it")
+
+    def _settle_until(self, end: float) -> None:
         while self._open and time.monotonic() < end:
             self.settle()
             if self._open:
                 time.sleep(0.1)
-        for attempt in chain.from_iterable(estate.attempts for estate in self._open.values()):
-            log_left(attempt, self._client.storage.clock(), "the store does not hear of it")

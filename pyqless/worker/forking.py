@@ -29,9 +29,10 @@ from pyqless.worker.custody import Custody
 from pyqless.worker.ends import log_stopped
 from pyqless.worker.estates import Estates
 from pyqless.worker.fetching import Lookout
+from pyqless.worker.hurrying import within
 from pyqless.worker.leftovers import resume
 from pyqless.worker.namesakes import require_gone
-from pyqless.worker.records import Teller, quietly
+from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.sandboxes import remove
 from pyqless.worker.settings import MOST_THREADS, ExitCode, Limits, Settings, at_once
 from pyqless.worker.steady import Steady
@@ -47,7 +48,7 @@ logger = logging.getLogger("pyqless.worker")
 GROWN_UP: Final = 10.0
 
 #: seconds for which the parent tries, at its end, to give back what its children had in hand
-LAST_WORDS: Final = 5.0
+LAST_WORDS: Final = 2.0
 
 
 @dataclass
@@ -150,7 +151,7 @@ class ForkingWorker:
             if self.settings.resume:
                 with quietly():
                     resume(self.client, self.name)
-            while self.control.is_running or self.children:
+            while self._goes_on:
                 self._turn()
             self._estates.settle_within(LAST_WORDS)
         finally:
@@ -159,10 +160,14 @@ class ForkingWorker:
                 child.bury()
             self._custody.close()
             with quietly():
-                self.client.storage.run(self._teller.last_word())
+                within(FAREWELL, partial(self.client.storage.run, self._teller.last_word()))
             self.client.close()
             logger.info("worker %s ends", self.name)
         return self.exit_code
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.control.is_running or bool(self.children)
 
     def _require_name(self) -> None:
         try:
@@ -173,7 +178,6 @@ class ForkingWorker:
 
     def _turn(self) -> None:
         steps = (
-            partial(self._courier.deliver, self.children),
             self._fill_all,
             self._wait,
             self._hear,
@@ -183,7 +187,11 @@ class ForkingWorker:
             self._tell,
         )
         for step in steps:
+            if not self._goes_on:
+                return
             with self._steady:  # the children's locks are to be kept whatever else breaks
+                # before each, since any may wait for a store that does not answer
+                self._courier.deliver(self.children)
                 step()
 
     def _greet(self) -> None:
@@ -287,9 +295,11 @@ class ForkingWorker:
 
     def _tell(self, *, at_first: bool = False) -> None:
         tellers = [self._teller, *(child.teller for child in self.children if child.teller)]
-        for teller in tellers:
-            if (word := teller.word()) is not None:
-                with quietly(at_first=at_first):
+        with quietly(
+            at_first=at_first
+        ):  # once for all: a store that is away takes its time for each
+            for teller in tellers:
+                if (word := teller.word()) is not None:
                     self.client.storage.run(word)
 
 

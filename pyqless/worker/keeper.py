@@ -24,6 +24,9 @@ LOST_EVENTS: Final = frozenset({"lock_lost", "canceled", "put"})
 #: seconds after which the heart looks around, whatever it waits for
 TICK: Final = 0.25
 
+#: seconds that the heart has to come to its end
+LAST_BEAT: Final = 1.0
+
 #: seconds after which a subscription that broke is tried again
 RESUBSCRIBE: Final = 5.0
 
@@ -90,7 +93,9 @@ class ThreadKeeper:
             self._closed = True
             self._change.notify()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(LAST_BEAT)
+            if self._thread.is_alive():
+                return  # it waits for a store that does not answer, and ends with that
         self._unsubscribe()
 
     def _now(self) -> float:

@@ -31,6 +31,9 @@ logger = logging.getLogger("pyqless.worker")
 #: seconds between two words of a worker
 PERIOD: Final = 10.0
 
+#: seconds that a worker has at its end to take back what it has told
+FAREWELL: Final = 1.0
+
 #: so many periods without a word, and a worker counts as dead
 MISSED: Final = 4
 

@@ -13,6 +13,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pyqless.client.views import JobView
@@ -30,10 +31,12 @@ from pyqless.errors import (
     RequestError,
     StorageError,
     StoreCorrupted,
+    StoreUnavailable,
 )
 from pyqless.storage import AsyncStorage, Storage
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.ends import as_taken, log_end
+from pyqless.worker.hurrying import unless
 from pyqless.worker.reporting import message_of
 from pyqless.worker.running import Runner
 from pyqless.worker.stopping import StopReason
@@ -90,6 +93,7 @@ def settle(
         runner, verdict, job, attempt, storage.clock, takes_next=takes_next, gives_up=gives_up
     )
     answer: Any = None
+    is_away = False
     while True:
         try:
             step = steps.send(answer)
@@ -102,9 +106,12 @@ def settle(
             sleep(step)
             continue
         try:
-            answer = storage.run(step)
+            # whoever has seen the store away does not wait for it once more than there is time
+            call = partial(storage.run, step)
+            answer = unless(gives_up, call) if is_away else call()
         except QlessError as error:
             answer = error
+        is_away = isinstance(answer, StoreUnavailable | OutcomeUnknown)
 
 
 async def settle_async(
