@@ -22,6 +22,7 @@ from pyqless.worker.namesakes import require_gone_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.sandboxes import sandboxed_async
+from pyqless.worker.sentries import name_of
 from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
 from pyqless.worker.settling import settle_async
 from pyqless.worker.stopping import StopReason
@@ -207,7 +208,8 @@ class AsyncWorker:
         number = self._free.pop()
         try:
             async with sandboxed_async(root, f"{self.name}-{number}", _in_thread) as sandbox:
-                task = asyncio.create_task(runner.run_async(job, attempt, _in_thread, sandbox))
+                running = runner.run_async(job, attempt, _in_thread, sandbox)
+                task = asyncio.create_task(running, name=name_of(job.jid))
                 attempt.on_stop = partial(_cancel, task)
                 return await task
         except OSError as error:  # no sandbox

@@ -13,6 +13,7 @@ from pyqless.errors import StorageError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.heartbeats import Heartbeats
 from pyqless.worker.keeper import LOST_EVENTS, RESUBSCRIBE, TICK
+from pyqless.worker.sentries import Sentry
 from pyqless.worker.steady import Steady
 from pyqless.worker.waiting import SLICE
 
@@ -51,16 +52,20 @@ class Pulse:
     async def run(self) -> None:
         """Beat until cancelled."""
         listener = asyncio.create_task(self._listen()) if self._listens else None
-        try:
-            while True:
-                async with self._steady:
-                    await asyncio.gather(*map(self._beat, self._book.due(self._now())))
-                async with self._steady:
-                    await self._on_tick()
-                await asyncio.sleep(min(TICK, self._book.wait(self._now())))
-        finally:
-            if listener is not None:
-                await end(listener)
+        with Sentry(self._book.get):
+            try:
+                while True:
+                    await self._round()
+            finally:
+                if listener is not None:
+                    await end(listener)
+
+    async def _round(self) -> None:
+        async with self._steady:
+            await asyncio.gather(*map(self._beat, self._book.due(self._now())))
+        async with self._steady:
+            await self._on_tick()
+        await asyncio.sleep(min(TICK, self._book.wait(self._now())))
 
     def _now(self) -> float:
         return float(self._client.storage.clock())
