@@ -10,10 +10,11 @@ import typer
 from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.many import Deed, carry_out, report
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import counted, say, say_json
+from pyqless.cli.printing import say, say_json
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, State, Tag
 from pyqless.cli.store import Opening, Url, changing, looking
 from pyqless.client import Client, Job
+from pyqless.core.wording import counted
 from pyqless.errors import RequestError
 
 __all__ = ["cancel", "move", "retry", "unfail"]

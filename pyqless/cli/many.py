@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 import typer
 
 from pyqless.cli.job_texts import show_jobs
-from pyqless.cli.printing import counted, note, say, say_json, stepwise
+from pyqless.cli.printing import note, say, say_json, stepwise
 from pyqless.cli.selecting import Selection
 from pyqless.cli.status import Status
 from pyqless.client import Client, Job
+from pyqless.core.wording import counted
 from pyqless.errors import HasDependents, JobNotFound, RequestError, StoreCorrupted
 
 __all__ = ["Deed", "carry_out", "report"]

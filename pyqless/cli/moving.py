@@ -14,9 +14,10 @@ from rich.progress import MofNCompleteColumn
 from rich.progress import Progress as Bars
 
 from pyqless.cli.options import URL_HELP, Namespace, store_url
-from pyqless.cli.printing import counted, note
+from pyqless.cli.printing import note
 from pyqless.cli.status import Status
 from pyqless.cli.store import UrlArgument, chosen, seen
+from pyqless.core.wording import counted
 from pyqless.errors import StoreNotEmpty
 from pyqless.storage import open_storage, transfer
 from pyqless.storage.transfer import Difference, Existing, Header, Progress, Totals

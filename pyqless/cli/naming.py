@@ -12,9 +12,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from pyqless.cli.dashes import told_apart
 from pyqless.cli.helping import help_of, usage
-from pyqless.cli.printing import counted
 from pyqless.cli.status import Status
 from pyqless.client import checks
+from pyqless.core.wording import counted
 from pyqless.errors import InvalidArgument
 
 __all__ = ["Command", "Group", "adopt"]

@@ -16,7 +16,6 @@ from pyqless.cli.tables import table
 __all__ = [
     "age",
     "clean",
-    "counted",
     "day_time",
     "note",
     "number",
@@ -49,17 +48,6 @@ def clean(value: Any) -> str:
 def number(value: float) -> str:
     """A number as people write it: no fraction where there is none."""
     return f"{value:g}" if abs(value) < 1e6 else f"{value:,.0f}"
-
-
-def counted(number: float, what: str, many: str | None = None) -> str:
-    """
-    So many of something.
-
-    Args:
-        what: one of them.
-        many: several of them, where there is more to it than an s at the end.
-    """
-    return f"{number:,.0f} {what if number == 1 else many or f'{what}s'}"
 
 
 def age(seconds: float) -> str:

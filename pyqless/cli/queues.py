@@ -12,9 +12,10 @@ import typer
 from pyqless.cli.histograms import bars
 from pyqless.cli.known import is_queue, require_queue
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.printing import counted, note, number, say, say_json, show
+from pyqless.cli.printing import note, number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
 from pyqless.client import Client, Queue, QueueCounts, Statistics, Times
+from pyqless.core.wording import counted
 
 __all__ = ["COLUMNS", "app", "queues", "row", "stats"]
 

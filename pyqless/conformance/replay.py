@@ -11,6 +11,7 @@ from pyqless.conformance.protocol import Call, Core, Snapshot, observe
 from pyqless.conformance.sameness import Comparison, Finding
 from pyqless.conformance.target import Target
 from pyqless.conformance.traces import Trace, read_traces
+from pyqless.core.wording import counted
 
 __all__ = ["Difference", "replay", "replay_trace"]
 
@@ -79,5 +80,7 @@ def replay(
                 if difference := replay_trace(core, trace):
                     different += 1
                     report(f"{path}, trace {trace.seed}, {difference}")
-    report(f"{calls:,} calls in {traces:,} traces, {different or 'none'} of them different")
+    report(
+        f"{counted(calls, 'call')} in {counted(traces, 'trace')}, {different or 'none'} of them different"
+    )
     return 1 if different else 0

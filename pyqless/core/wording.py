@@ -16,9 +16,9 @@ _NAMED: Final = 10
 _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """So many of something, such as ``1 job waits`` and ``2 jobs wait``."""
-    return f"{number:,} {one if number == 1 else many}"
+def counted(number: float, one: str, many: str | None = None) -> str:
+    """So many of something, such as ``1 job waits`` and ``2 jobs wait``; with an s for several unless they are given."""
+    return f"{number:,.0f} {one if number == 1 else many or f'{one}s'}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from pyqless.core.effects import Command, Replies, Transition, raise_first
 from pyqless.core.keys import Keys
 from pyqless.core.models import RecurringJob
 from pyqless.core.transaction import Transaction
+from pyqless.core.wording import counted
 from pyqless.doctor.report import Check, Verdict
 from pyqless.errors import DanglingEntry, StoreCorrupted
 from pyqless.storage.base import Storage
@@ -38,7 +39,9 @@ class Survey(NamedTuple):
 def data(storage: Storage) -> Check:
     """Look at the jobs of the first queues and failure groups."""
     found = storage.run(lambda tx: survey(tx, LIMIT))
-    seen = f"{'the first ' if found.cut else ''}{found.entries} entries looked at"
+    seen = (
+        f"{'the first ' if found.cut else ''}{counted(found.entries, 'entry', 'entries')} looked at"
+    )
     if not found.faults:
         return Check("data", Verdict.OK, f"{seen}, none of them damaged")
     told = "; ".join(str(fault) for fault in found.faults[:TOLD])

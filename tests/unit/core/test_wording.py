@@ -17,6 +17,14 @@ def test_one_is_one(number: int, text: str) -> None:
     assert counted(number, "job goes", "jobs go") == text
 
 
+def test_several_have_an_s_unless_it_is_said_otherwise() -> None:
+    assert [counted(number, "trace") for number in (0, 1, 2.0)] == [
+        "0 traces",
+        "1 trace",
+        "2 traces",
+    ]
+
+
 @pytest.mark.parametrize(
     ("names", "text"),
     [
