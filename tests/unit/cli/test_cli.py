@@ -253,7 +253,7 @@ def test_replay(run: Run, trace: Path) -> None:
     assert "6 calls in 2 traces" in out
     status, out, _ = run("conformance", "replay", str(trace), "--storage", "fakeredis://")
     assert status == 0
-    assert "3 calls in 1 traces" in out
+    assert "3 calls in 1 trace" in out
 
 
 def test_replay_finds_a_difference(run: Run, trace: Path) -> None:

@@ -75,4 +75,4 @@ def test_no_difference_is_success(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = tmp_path / "good.jsonl"
     path.write_text(tampered(0, lambda op: op).to_line())
     assert replay([path], "memory://") == 0
-    assert capsys.readouterr().out == "4 calls in 1 traces, none of them different\n"
+    assert capsys.readouterr().out == "4 calls in 1 trace, none of them different\n"
