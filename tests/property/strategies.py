@@ -27,6 +27,7 @@ from tests.property.store import Store
 __all__ = [
     "START",
     "Damage",
+    "Shift",
     "Turn",
     "batches",
     "bounded_reads",
@@ -35,6 +36,8 @@ __all__ = [
     "first_settings",
     "repertoires",
     "runs_of_times",
+    "shifts",
+    "spelled",
     "times_taken",
     "turns",
     "writes",
@@ -345,6 +348,15 @@ class Turn(NamedTuple):
     source: str
 
 
+class Shift(NamedTuple):
+    """What a worker does, one after another."""
+
+    queue: str
+    worker: str
+    #: ``pop``, ``heartbeat`` or ``complete``, and how many seconds after the call before
+    steps: list[tuple[str, float]]
+
+
 class Damage(NamedTuple):
     """What a job comes to hold in a field; the whole job is gone if there is none."""
 
@@ -395,7 +407,7 @@ def calls(draw: DrawFn) -> Call | None:
     if number == 0:
         return None
     name = names[number % len(names)]
-    moment = _moment(machine.now + draw(ELAPSED))
+    moment = spelled(machine.now + draw(ELAPSED))
     call = (name, moment, *said(draw(ARGUMENTS[name]), machine.store))
     return _mangled(draw, call) if draw(MISTAKES) else call
 
@@ -405,7 +417,7 @@ def batches(draw: DrawFn, repertoire: Sequence[str]) -> list[Call]:
     """Some calls of one moment, for the store of the machine that draws them."""
     machine: Any = draw(st.runner())
     names = _likely(repertoire, machine.store)
-    moment = _moment(machine.now + draw(ELAPSED))
+    moment = spelled(machine.now + draw(ELAPSED))
     chosen = draw(st.lists(st.integers(0, len(names) - 1), max_size=6))
     return [
         (names[number], moment, *said(draw(ARGUMENTS[names[number]]), machine.store))
@@ -417,10 +429,17 @@ def batches(draw: DrawFn, repertoire: Sequence[str]) -> list[Call]:
 def turns(draw: DrawFn) -> Turn:
     """The end of a job, and where its worker takes the next from, mostly from the same queue."""
     machine: Any = draw(st.runner())
-    moment = _moment(machine.now + draw(ELAPSED))
+    moment = spelled(machine.now + draw(ELAPSED))
     call = ("complete", moment, *said(draw(ARGUMENTS["complete"]), machine.store))
     (source,) = said(draw(rarely(QUEUES, st.just("q1"), of=3)), machine.store)
     return Turn(call, draw(st.sampled_from((call[4], call[4], source))))
+
+
+def shifts() -> SearchStrategy[Shift]:
+    """A worker's life for a while; of the jobs it holds it is always the last one's turn."""
+    step = st.sampled_from(("pop", "pop", "complete", "complete", "heartbeat"))
+    steps = st.lists(st.tuples(step, ELAPSED), min_size=2, max_size=6)
+    return st.builds(Shift, QUEUES, WORKERS, steps)
 
 
 @st.composite
@@ -441,7 +460,8 @@ def _likely(repertoire: Sequence[str], store: Store) -> list[str]:
     ]
 
 
-def _moment(now: float) -> str:
+def spelled(now: float) -> str:
+    """A moment as a client sends it."""
     return f"{now:.0f}" if now == int(now) else repr(now)
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from pyqless.conformance import Target
 from tests.property.machines import RulesMachine, explore
+from tests.property.sharing import Shared, SharedMachine
 from tests.servers import Server
 
 pytestmark = pytest.mark.timeout(3600)  # to make a failure small takes minutes
@@ -22,6 +23,21 @@ def test_storages_in_this_process_agree(tmp_path: Path) -> None:
         explore(lambda: RulesMachine(*cores), share=1)
 
 
-def test_real_servers_agree_with_memory(redis_server: Server) -> None:
-    with Target("memory://") as memory, Target(redis_server.url) as real:
-        explore(lambda: RulesMachine(memory, real), share=0.5)
+class AgreementMachine(SharedMachine):
+    """Several clients of one store do what one alone does in memory."""
+
+    def __init__(self, alone: Target, shared: Shared) -> None:
+        super().__init__(alone, shared)
+        self.shared = shared
+
+
+def test_clients_of_a_real_server_agree_with_memory(redis_server: Server) -> None:
+    with Target("memory://") as alone, closing(Shared(redis_server.url)) as shared:
+        explore(lambda: AgreementMachine(alone, shared), share=0.4)
+        assert shared.guesses
+
+
+def test_clients_of_a_file_agree_with_memory(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/queue.db"
+    with Target("memory://") as alone, closing(Shared(url)) as shared:
+        explore(lambda: AgreementMachine(alone, shared), share=0.1)
