@@ -160,6 +160,8 @@ class Fetcher:
         self._bell = Bell(client, interval, lambda: not control.is_running, listen=listen)
         #: whether the next fetch is to ask; after a wait in which nothing has come up it need not
         self._is_due = True
+        #: whether the last wait has failed; that jobs can be asked for does not make it any better
+        self._is_blind = False
 
     def fetch(self, count: int = 1) -> list[Job]:
         """
@@ -177,9 +179,11 @@ class Fetcher:
         except RequestError:
             raise
         except QlessError as error:
+            self._is_blind = False  # it is worse than that
             self._bell.pause(self._weather.clouds(error))
             return []
-        self._weather.clears()
+        if jobs or not self._is_blind:
+            self._weather.clears()
         return jobs
 
     def _pop(self, count: int) -> list[Job]:
@@ -207,12 +211,16 @@ class Fetcher:
 
     def wait(self) -> None:
         """Wait a moment, and find out whether there may be something to fetch."""
-        if not self._weather.is_fair:
+        if not (self._weather.is_fair or self._is_blind):
             return
         try:
             self._is_due = self._bell.rings()
         except QlessError as error:
+            self._is_blind = True
             self._bell.pause(self._weather.clouds(error))
+        else:
+            self._weather.clears()
+            self._is_blind = False
 
     def pause(self, seconds: float) -> None:
         """Wait, whatever there may be to fetch."""
@@ -241,6 +249,8 @@ class AsyncFetcher:
         self._bell = AsyncBell(client, interval, lambda: not control.is_running, listen=listen)
         #: whether the next fetch is to ask; after a wait in which nothing has come up it need not
         self._is_due = True
+        #: whether the last wait has failed; that jobs can be asked for does not make it any better
+        self._is_blind = False
 
     async def fetch(self, count: int = 1) -> list[AsyncJob]:
         """As ``Fetcher.fetch``."""
@@ -249,9 +259,11 @@ class AsyncFetcher:
         except RequestError:
             raise
         except QlessError as error:
+            self._is_blind = False  # it is worse than that
             await self._bell.pause(self._weather.clouds(error))
             return []
-        self._weather.clears()
+        if jobs or not self._is_blind:
+            self._weather.clears()
         return jobs
 
     async def _pop(self, count: int) -> list[AsyncJob]:
@@ -274,12 +286,16 @@ class AsyncFetcher:
 
     async def wait(self) -> None:
         """As ``Fetcher.wait``."""
-        if not self._weather.is_fair:
+        if not (self._weather.is_fair or self._is_blind):
             return
         try:
             self._is_due = await self._bell.rings()
         except QlessError as error:
+            self._is_blind = True
             await self._bell.pause(self._weather.clouds(error))
+        else:
+            self._weather.clears()
+            self._is_blind = False
 
     async def close(self) -> None:
         """As ``Fetcher.close``."""

@@ -62,15 +62,23 @@ class ThreadWorker(BlockingWorker):
             try:
                 while self.control.is_running:
                     self._turn()
+            except BaseException:
+                self.control.stop()  # the jobs in hand have their locks kept for as long as they have time
+                raise
             finally:
-                for _ in self._threads:
-                    self._work_to_do.put(None)
-            while any(thread.is_alive() for thread in self._threads):
-                if self.control.is_over:
-                    self._leave()
-                    return ExitCode.CUT_OFF
-                self._join()
+                self._see_out()
         return self.exit_code
+
+    def _see_out(self) -> None:
+        """Wait for the jobs in hand, for as long as they have time."""
+        for _ in self._threads:
+            self._work_to_do.put(None)
+        while any(thread.is_alive() for thread in self._threads):
+            if self.control.is_over:
+                self._leave()
+                self.exit_code = ExitCode.CUT_OFF
+                return
+            self._join()
 
     def _turn(self) -> None:
         if not self._idle():

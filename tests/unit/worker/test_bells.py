@@ -331,6 +331,32 @@ async def test_a_store_that_is_away_while_a_worker_looks_is_waited_for(
     assert caplog.messages == ["no jobs for now, trying again: away", "the store is back"]
 
 
+async def test_looks_that_are_refused_while_jobs_can_be_asked_for_are_told_once(
+    idle: Idle, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The pauses grow, since what can be done does not make any better what cannot."""
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    is_async = isinstance(idle.fetcher, AsyncFetcher)
+    monkeypatch.setattr(idle.fetcher._bell, "pause", pause if is_async else pauses.append)
+    await idle.turns(5)
+    with monkeypatch.context() as patch:
+        patch.setattr(idle.fetcher._bell, "rings", _away_async if is_async else _away)
+        await idle.turns(8)
+    assert caplog.messages == ["no jobs for now, trying again: away"]
+    assert len(pauses) == 8
+    assert max(pauses) > 4 * pauses[0]
+    await idle.turns(1)
+    assert caplog.messages[1:] == ["the store is back"]
+
+
+async def _away_async(*_: Any) -> Any:
+    raise StoreUnavailable("away")
+
+
 def _away(*_: Any, **__: Any) -> Any:
     raise StoreUnavailable("away")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,15 @@ import pytest
 from pyqless import AsyncClient, Client
 from pyqless.client.progress import NOTE_LIMIT
 from pyqless.errors import InvalidArgument
-from pyqless.worker import ForkingWorker, Progress, Settings, steady
+from pyqless.worker import (
+    Finder,
+    ForkingWorker,
+    Progress,
+    Runner,
+    Settings,
+    ThreadWorker,
+    steady,
+)
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.context import BlockingJob
 from pyqless.worker.custody import Custody
@@ -229,3 +238,30 @@ def test_the_traceback_is_shown_again_after_a_while(caplog: pytest.LogCaptureFix
     with around:
         break_down()
     assert sum(record.exc_info is not None for record in caplog.records) == 2
+
+
+def test_jobs_in_threads_keep_their_locks_until_they_end_if_the_worker_breaks(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ends = threading.Event(), threading.Event()
+
+    def run(job: Any) -> None:
+        began.set()
+        assert ends.wait(5)
+        assert worker._own_keeper is not None
+        assert not worker._own_keeper._closed
+
+    client.queues["mail"].put("run", jid="J")
+    runner = Runner(finder=Finder(functions={"run": run}))
+    worker = ThreadWorker(client, Settings(queues=["mail"], runner=runner, interval=0.05), 1)
+
+    def turn() -> None:
+        if began.is_set():
+            threading.Timer(0.05, ends.set).start()
+            break_down()
+        ThreadWorker._turn(worker)
+
+    monkeypatch.setattr(worker, "_turn", turn)
+    with pytest.raises(TypeError, match="nobody has foreseen this"):
+        worker.run()
+    assert client.jobs["J"].state == "complete"
