@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-__all__ = ["set_title"]
+__all__ = ["printable", "set_title"]
 
 logger = logging.getLogger("pyqless.worker")
 
@@ -25,13 +25,17 @@ def _setter() -> Callable[[str], None] | None:
     return setproctitle
 
 
+def printable(text: str) -> str:
+    """A text that any title can show: names are anybody's, and bytes that are no UTF-8, NULs and line breaks may stand in them."""
+    shown = text[:LIMIT]
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown)
+
+
 def set_title(text: str) -> None:
     """Show what the process does, where that can be shown."""
     if (setter := _setter()) is None:
         return
-    # names are anybody's, and bytes that are no UTF-8, NULs and the control characters of terminals may stand in them
-    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
     try:
-        setter(f"pyqless-worker: {shown[:LIMIT]}")
+        setter(f"pyqless-worker: {printable(text)}")
     except Exception as error:  # noqa: BLE001 - no title is worth a worker
         logger.debug("the title of this process stays as it was: %s", error)

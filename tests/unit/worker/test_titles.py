@@ -9,6 +9,7 @@ import pytest
 import setproctitle
 
 from pyqless import Client
+from pyqless.compat.qless.workers import Worker
 from pyqless.worker import Finder, Runner, SerialWorker, Settings, titles
 
 
@@ -25,6 +26,16 @@ def test_whatever_a_job_is_called_can_be_shown(text: str) -> None:
     assert "\N{REPLACEMENT CHARACTER}" in shown
     assert shown.isprintable()
     assert len(shown) <= 16 + titles.LIMIT
+
+
+def test_workers_of_qless_py_show_it_too() -> None:
+    before = setproctitle.getproctitle()
+    try:
+        Worker.title("Working on \udcff\0 (k)")
+        shown = Worker.title()
+    finally:
+        setproctitle.setproctitle(before)
+    assert shown == "qless-py-worker Working on \ufffd\ufffd (k)"
 
 
 def test_a_library_that_breaks_ends_no_worker(

@@ -22,6 +22,7 @@ from pyqless.compat.qless.logs import logger
 from pyqless.compat.qless.queue import Queue
 from pyqless.worker.keeper import LOST_EVENTS
 from pyqless.worker.sandboxes import emptied
+from pyqless.worker.titles import printable
 
 try:
     from setproctitle import getproctitle, setproctitle
@@ -72,7 +73,7 @@ class Worker:
         """Show a message in lists of processes, or give what is shown."""
         if message is None:
             return getproctitle()
-        setproctitle(f"qless-py-worker {message}")
+        setproctitle(f"qless-py-worker {printable(message)}")
         logger.info(message)
         return None
 
