@@ -34,11 +34,15 @@ from tests.workers import until
 
 
 @pytest.fixture
-def silence() -> Iterator[threading.Event]:
-    """Give what a store waits for that answers to nobody, until the end of the test."""
+def silence(client: Client) -> Iterator[threading.Event]:
+    """Give what a store waits for that answers to nobody, until the end of the test; its client is there for longer."""
+    assert client.storage is not None
     over = threading.Event()
     yield over
     over.set()
+    for thread in threading.enumerate():
+        if thread.name in ("pyqless-call", "pyqless-heart"):
+            thread.join(5)
 
 
 class Silent:
