@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NoReturn
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pyqless.errors import InvalidArgument
 
@@ -19,6 +19,18 @@ __all__ = ["SCHEMES", "naming_options", "spelled"]
 
 #: what a URL may begin with
 SCHEMES: Final = ("memory", "redis", "rediss", "unix", "fakeredis", "sqlite")
+
+#: what cannot be said as text, or is none of the storage's
+_ARGUMENTS: Final = (
+    "connection",
+    "encoder",
+    "lanes",
+    "max_data_size",
+    "namespace",
+    "policy",
+    "read_only",
+    "worker_name",
+)
 
 _unknown_option = re.compile(r"unexpected keyword argument '(\w+)'").search
 
@@ -51,11 +63,21 @@ def spelled(url: str | None) -> tuple[str, str]:
         _refuse("url must hold the path of a socket: unix:///PATH")
     elif scheme in ("memory", "fakeredis") and (parts.path + parts.query + parts.fragment):
         _refuse(f"url must be {scheme}:// or {scheme}://NAME, and no more")
+    _require_no_argument(parts.query)
     return scheme, scheme + rest
 
 
 def _refuse(fault: str) -> NoReturn:
     raise InvalidArgument(fault, argument="url")
+
+
+def _require_no_argument(query: str) -> None:
+    for name, _ in parse_qsl(query, keep_blank_values=True):
+        if name in _ARGUMENTS:
+            text = (
+                f"{name} cannot be said in a url, but only as an argument of Client or AsyncClient"
+            )
+            raise InvalidArgument(text, argument=name)
 
 
 def _require_port(parts: SplitResult) -> None:

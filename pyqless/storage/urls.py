@@ -12,6 +12,7 @@ from pyqless.storage.base import AsyncStorage, Storage
 from pyqless.storage.described import Clock
 from pyqless.storage.fakeredis import open_async_fakeredis, open_fakeredis
 from pyqless.storage.memory import AsyncMemoryStorage, MemoryStorage
+from pyqless.storage.queries import without_options
 from pyqless.storage.redis import AsyncRedisStorage, RedisStorage
 from pyqless.storage.spelling import SCHEMES, naming_options, spelled
 from pyqless.storage.sqlite import open_async_sqlite, open_sqlite
@@ -50,7 +51,8 @@ def open_storage(
         connection: instead of a URL, a redis-py client, a pool, or a sentinel's master.
         namespace: what stands before the first colon of every key.
         clock: gives the moment of calls that bring none, Unix time in seconds; ``store`` for that of the store,
-            which is this machine's own where there is no server.
+            which is this machine's own where there is no server. What a URL of Redis says of this, ``durability`` and
+            ``headroom`` counts for more.
         options: of the storage; see ``RedisStorage``.
 
     Raises:
@@ -86,8 +88,13 @@ def _opened(
     scheme, checked = spelled(url)
     if options["clock"] == "store" and scheme in ("memory", "sqlite"):
         options["clock"] = time.time
+    opener = openers.get(scheme)
+    if opener is None:
+        opener = usual
+        checked, said = without_options(checked)
+        options |= said
     with naming_options(scheme):
-        return openers.get(scheme, usual)(checked, **options)
+        return opener(checked, **options)
 
 
 def _beside_connection(options: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import redis
 
 from pyqless.errors import InvalidArgument
 from pyqless.storage import open_async_storage, open_storage
+from pyqless.storage.redis.clock import StoreClock
+from pyqless.storage.redis.policy import Replication
 
 
 def fault(url: Any = None, **options: Any) -> InvalidArgument:
@@ -113,3 +115,64 @@ def test_options_of_a_connection_are_its_own() -> None:
         open_async_storage(connection=other, socket_timeout=5)
     asyncio.run(other.aclose())
     connection.close()
+
+
+def opened(url: str, **options: Any) -> tuple[Any, Any]:
+    """Give the storages that both ways open."""
+    blocking, for_asyncio = open_storage(url, **options), open_async_storage(url, **options)
+    blocking.close()
+    asyncio.run(for_asyncio.close())
+    return blocking, for_asyncio
+
+
+@pytest.mark.parametrize("url", ["redis://host:1/0", "rediss://host", "unix:///socket"])
+def test_a_url_says_what_can_be_said_as_text(url: str) -> None:
+    said = f"{url}?clock=store&socket_timeout=7&durability=replicated&headroom=0.25"
+    for storage in opened(said):
+        assert isinstance(storage.clock, StoreClock)
+        assert storage.replication == Replication()
+        assert storage.headroom == 0.25
+        assert storage.pool.connection_kwargs["socket_timeout"] == 7
+        assert storage.url == f"{url}?socket_timeout=7"
+
+
+def test_a_url_that_says_no_more_is_what_is_left() -> None:
+    for storage in opened("redis://ann:a%2Fb@host:1/0?clock=store"):
+        assert storage.url == "redis://ann:***@host:1/0"
+        assert storage.pool.connection_kwargs["password"] == "a/b"  # noqa: S105 - it is a test's
+        assert storage.headroom == 0.0
+
+
+def test_the_url_counts_for_more_than_an_argument() -> None:
+    for storage in opened("redis://host?headroom=0.5", headroom=0.1):
+        assert storage.headroom == 0.5
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("clock=server", "clock must be store where"),
+        ("clock=", "clock must be store where"),
+        ("clock", "clock must be store where"),
+        ("clock=store&clock=word", "clock must be store where"),
+        ("durability=full", "durability must be replicated where"),
+        ("headroom=much", "headroom must be a number from 0 up to 1"),
+        ("headroom=1", "headroom must be a number from 0 up to 1"),
+        ("headroom=nan", "headroom must be a number from 0 up to 1"),
+        ("headroom=-0.1", "headroom must be a number from 0 up to 1"),
+        ("headroom=word@host", "headroom must be a number from 0 up to 1"),
+    ],
+)
+def test_what_a_url_says_wrongly_is_named_and_not_repeated(query: str, told: str) -> None:
+    error = fault(f"redis://ann:word@host:1/0?{query}")
+    assert str(error).startswith(told)
+    assert "word" not in f"{error} {error.value}"
+    assert error.argument == query.partition("=")[0]
+
+
+@pytest.mark.parametrize("name", ["policy", "namespace", "lanes", "worker_name", "read_only"])
+@pytest.mark.parametrize("url", ["redis://host", "rediss://host", "unix:///a", "sqlite:///a.db"])
+def test_what_is_an_argument_only_is_told(url: str, name: str) -> None:
+    error = fault(f"{url}?{name}=secret")
+    assert str(error).startswith(f"{name} cannot be said in a url, but only as an argument")
+    assert (error.argument, error.value) == (name, None)
