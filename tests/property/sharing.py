@@ -7,7 +7,7 @@ So it makes no difference what a client remembers, has read ahead, or keeps of w
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -112,12 +112,23 @@ class SharedMachine(RulesMachine):
     def work(self, shift: strategies.Shift, speaker: int) -> None:
         """Take jobs, keep them and complete them: what comes next can be foreseen."""
         self.shared.speaker = speaker
-        queue, worker, steps = shift
-        for step, elapsed in steps:
-            moment = strategies.spelled(self.now + elapsed)
-            held = [jid for jid, *lock in self.store.running if lock == [worker, queue]]
-            if step == "pop":
-                self.carry_out(("pop", moment, queue, worker, "1"))
-            elif held:
-                rest: dict[str, Any] = {"complete": (queue, "{}"), "heartbeat": ()}
-                self.carry_out((step, moment, held[-1], worker, *rest[step]))
+        for step, jid, elapsed in shift.steps:
+            words = self._words(shift, step, jid)
+            if words:
+                self.carry_out((step, strategies.spelled(self.now + elapsed), *words))
+
+    def _words(self, shift: strategies.Shift, step: str, jid: str) -> Call:
+        """What a step says behind its moment; nothing where no job is held that it could be about."""
+        queue, worker, _ = shift
+        held = [jid for jid, *lock in self.store.running if lock == [worker, queue]]
+        match step:
+            case "put":
+                return (worker, queue, jid, "K", "{}", "0")
+            case "recur":
+                return (queue, "r1", "K", "{}", "interval", "10", "0")
+            case "pop":
+                return (queue, worker, "1")
+            case "complete":
+                return (held[-1], worker, queue, "{}") if held else ()
+            case _:
+                return (held[-1], worker) if held else ()

@@ -353,8 +353,8 @@ class Shift(NamedTuple):
 
     queue: str
     worker: str
-    #: ``pop``, ``heartbeat`` or ``complete``, and how many seconds after the call before
-    steps: list[tuple[str, float]]
+    #: the names of commands, each with a jid for what is new, and how many seconds after the call before it comes
+    steps: list[tuple[str, str, float]]
 
 
 class Damage(NamedTuple):
@@ -436,10 +436,10 @@ def turns(draw: DrawFn) -> Turn:
 
 
 def shifts() -> SearchStrategy[Shift]:
-    """A worker's life for a while; of the jobs it holds it is always the last one's turn."""
-    step = st.sampled_from(("pop", "pop", "complete", "complete", "heartbeat"))
-    steps = st.lists(st.tuples(step, ELAPSED), min_size=2, max_size=6)
-    return st.builds(Shift, QUEUES, WORKERS, steps)
+    """A worker's life for a while, with what it lives on."""
+    work, rest = ("pop", "pop", "pop", "complete", "complete", "heartbeat"), ("put", "put", "recur")
+    step = st.tuples(st.sampled_from((*work, *rest)), JIDS, ELAPSED)
+    return st.builds(Shift, QUEUES, WORKERS, st.lists(step, min_size=2, max_size=8))
 
 
 @st.composite
