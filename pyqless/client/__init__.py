@@ -18,6 +18,7 @@ from pyqless.client.aio.queues import AsyncQueue, AsyncQueues
 from pyqless.client.aio.recurring import AsyncRecurringJob, AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
+from pyqless.client.checks import Span
 from pyqless.client.committing import AsyncOnCommit, OnCommit
 from pyqless.client.declaring import JobFunction, job
 from pyqless.client.events import Event
@@ -81,6 +82,7 @@ __all__ = [
     "Recurrence",
     "RecurringJob",
     "RecurringJobs",
+    "Span",
     "Statistics",
     "Swept",
     "Tagged",

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime, time
-from typing import Any, Final, NoReturn, TypeVar
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from pyqless.core.keys import RESERVED_SUFFIXES
 from pyqless.errors import InvalidArgument
 
 __all__ = [
+    "Span",
     "callbacks",
     "choice",
     "flag",
@@ -33,12 +34,18 @@ __all__ = [
     "optional",
     "page",
     "positive",
+    "positive_span",
     "refuse",
+    "seconds",
     "several",
     "shown",
+    "span",
     "text",
     "whole",
 ]
+
+#: for how long: seconds, or a timedelta; what gives a span back gives seconds
+Span: TypeAlias = float | timedelta
 
 T = TypeVar("T")
 Callback = TypeVar("Callback")
@@ -195,15 +202,16 @@ def _how_to_put(function: object) -> str:
 # -- numbers ----------------------------------------------------------------------------------
 
 
-def number(argument: str, value: Any, least: float = -math.inf) -> float:
+def number(argument: str, value: Any, least: float = -math.inf, what: str = "a number") -> float:
     """
     A finite number.
 
     Args:
         least: it must not be below.
+        what: that which may be given.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        refuse(argument, value, f"must be a number, not {type(value).__name__}")
+        refuse(argument, value, f"must be {what}, not {type(value).__name__}")
     try:
         checked = float(value)
     except OverflowError:
@@ -217,9 +225,9 @@ def number(argument: str, value: Any, least: float = -math.inf) -> float:
     return checked
 
 
-def positive(argument: str, value: Any) -> float:
-    """A finite number above 0."""
-    checked = number(argument, value)
+def positive(argument: str, value: Any, what: str = "a number") -> float:
+    """As ``number``, above 0."""
+    checked = number(argument, value, what=what)
     if checked <= 0:
         refuse(argument, value, "must be above 0")
     return checked
@@ -237,6 +245,31 @@ def whole(argument: str, value: Any, least: int = 0) -> int:
     if not least <= value <= LARGEST:
         refuse(argument, value, f"must lie between {least} and {LARGEST}")
     return value
+
+
+def span(argument: str, value: Any, least: float = 0.0) -> float:
+    """
+    A span of time, as seconds.
+
+    Args:
+        least: it must not be below, seconds.
+    """
+    # as ``seconds`` does, without a call: the end of every job comes by here
+    plain = value.total_seconds() if isinstance(value, timedelta) else value
+    return number(argument, plain, least, _SPANS)
+
+
+def positive_span(argument: str, value: Any) -> float:
+    """A span of time above 0, as seconds."""
+    return positive(argument, seconds(value), _SPANS)
+
+
+_SPANS: Final = "a number of seconds or a timedelta"
+
+
+def seconds(value: Any) -> Any:
+    """A timedelta as seconds; anything else as it is, unchecked."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def page(offset: Any, count: Any) -> tuple[int, int]:

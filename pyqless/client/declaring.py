@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, Unpack, cast, ov
 from pyqless.client import checks
 from pyqless.client.aio.client import AsyncClient
 from pyqless.client.arguments import Arguments
+from pyqless.client.checks import Span
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions
 from pyqless.client.orders import AsyncOrder, Order, Recurrence, require_client
@@ -111,8 +112,8 @@ class JobFunction(Generic[P, R]):
         """
         return Order(self._client, self, {}).options(**options)
 
-    def delay(self, seconds: float) -> Order[P]:
-        """Let a job wait before it may run: ``resize.delay(60).put("a.png")``."""
+    def delay(self, seconds: Span) -> Order[P]:
+        """Let a job wait before it may run, seconds or a timedelta: ``resize.delay(60).put("a.png")``."""
         return self.options().delay(seconds)
 
     def at(self, moment: Any) -> Order[P]:
@@ -124,8 +125,8 @@ class JobFunction(Generic[P, R]):
         """
         return self.options().at(moment)
 
-    def recur(self, interval: float, **options: Unpack[RecurOptions]) -> Recurrence[P, str]:
-        """Let a job be made every so many seconds: ``tidy.recur(3600, jid="tidy").put()``."""
+    def recur(self, interval: Span, **options: Unpack[RecurOptions]) -> Recurrence[P, str]:
+        """Let a job be made every so many seconds, or every timedelta: ``tidy.recur(3600, jid="tidy").put()``."""
         return self.options().recur(interval, **options)
 
     @overload
@@ -184,7 +185,7 @@ def job(
     retries: int | None = None,
     tags: Iterable[str] | None = None,
     priority: float | None = None,
-    heartbeat: float | None = None,
+    heartbeat: Span | None = None,
 ) -> Callable[[Callable[P, R]], JobFunction[P, R]]:
     """
     Declare a function to be a job.
@@ -196,7 +197,7 @@ def job(
         retries: how often it may be tried again; 5 unless given.
         tags: of each of its jobs.
         priority: the greater goes first; 0 unless given.
-        heartbeat: every how many seconds its worker should renew the lock, above 0.
+        heartbeat: how often its worker should renew the lock: every so many seconds, above 0, or every timedelta.
 
     Returns:
         a decorator, that makes a ``JobFunction``.
@@ -221,7 +222,7 @@ def job(
             _checked(function),
             klass_name=_name_of(function) if name is None else checks.name("name", name),
             queue_name=checks.name("queue", queue),
-            heartbeat=checks.optional(checks.positive, "heartbeat", heartbeat),
+            heartbeat=checks.optional(checks.positive_span, "heartbeat", heartbeat),
             source=client,
             options=options,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyqless.client import checks, references
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import looking
 from pyqless.client.requests.effects import end_channel
@@ -32,19 +33,21 @@ class Ending:
     What somebody knows who waits for the end of a job.
 
     Args:
-        interval: seconds between two looks at most; None for the usual.
+        interval: seconds, or a timedelta, between two looks at most; None for the usual.
 
     Raises:
         InvalidArgument: the jid or the interval is no good.
     """
 
-    def __init__(self, keys: Keys, jid: str | AnyJob, interval: float | None) -> None:
+    def __init__(self, keys: Keys, jid: str | AnyJob, interval: Span | None) -> None:
         self._jid = references.job("jid", jid)
         #: gives the job once it is at its end
         self.look = looking.ended(self._jid)
         self._log = keys.channel("log")
         self._end = end_channel(keys, self._jid)
-        self._interval = INTERVAL if interval is None else checks.positive("interval", interval)
+        self._interval = (
+            INTERVAL if interval is None else checks.positive_span("interval", interval)
+        )
         self._rest = _FIRST_REST
 
     @property

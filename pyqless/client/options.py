@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypedDict
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.core.uniqueness import OnConflict
 from pyqless.errors import InvalidArgument
@@ -39,7 +40,7 @@ class _CommonOptions(TypedDict, total=False):
 class PutOptions(_CommonOptions, total=False):
     """The options of ``Queue.put``."""
 
-    delay: float
+    delay: Span
     depends: Iterable[str | AnyJob]
     max_waiting: int
 
@@ -47,7 +48,7 @@ class PutOptions(_CommonOptions, total=False):
 class RecurOptions(_CommonOptions, total=False):
     """The options of ``Queue.recur``."""
 
-    offset: float
+    offset: Span
     backlog: int
 
 

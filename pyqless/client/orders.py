@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar,
 
 from pyqless.client import checks
 from pyqless.client.aio.client import AsyncClient
+from pyqless.client.checks import Span
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions, RecurOptions, require_known
 from pyqless.client.sync.client import Client
@@ -73,9 +74,9 @@ class _Order(Generic[P, C]):
         require_known(options, _PUT, "put")
         return type(self)(self._client, self._function, {**self._options, **options}, self._at)
 
-    def delay(self, seconds: float) -> Self:
-        """Let it wait before it may run."""
-        return self.options(delay=checks.number("seconds", seconds, least=0))
+    def delay(self, seconds: Span) -> Self:
+        """Let it wait before it may run: seconds, or a timedelta."""
+        return self.options(delay=checks.span("seconds", seconds))
 
     def at(self, moment: Any) -> Self:
         """Let it wait until a moment: a datetime with a time zone, a date, or Unix time in seconds."""
@@ -101,7 +102,7 @@ class _Order(Generic[P, C]):
         data = function.data(args, kwargs, client.encoder, whole=_is_unique(chosen))
         return queue.put(function.klass_name, data, **chosen)
 
-    def _recur(self, interval: float, options: RecurOptions) -> Callable[[Any, Any], Any]:
+    def _recur(self, interval: Span, options: RecurOptions) -> Callable[[Any, Any], Any]:
         function, client = self._function, self._client()
         queue: Any = client.queues[function.queue_name]
         chosen = {**self._chosen(), **options}
@@ -134,8 +135,8 @@ class Order(_Order[P, Client]):
         jid: str = self._put(args, kwargs)
         return jid
 
-    def recur(self, interval: float, **options: Unpack[RecurOptions]) -> Recurrence[P, str]:
-        """Let it be made every so many seconds; see ``Queue.recur`` for the options."""
+    def recur(self, interval: Span, **options: Unpack[RecurOptions]) -> Recurrence[P, str]:
+        """Let it be made every so many seconds, or every timedelta; see ``Queue.recur`` for the options."""
         return Recurrence(self._recur(interval, options))
 
 
@@ -148,7 +149,7 @@ class AsyncOrder(_Order[P, AsyncClient]):
         return jid
 
     def recur(
-        self, interval: float, **options: Unpack[RecurOptions]
+        self, interval: Span, **options: Unpack[RecurOptions]
     ) -> Recurrence[P, Coroutine[Any, Any, str]]:
         """As ``Order.recur``."""
         return Recurrence(self._recur(interval, options))

@@ -18,6 +18,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.core import waking
 from pyqless.core.effects import Factory
 from pyqless.core.keys import Keys
@@ -67,16 +68,16 @@ class Waiting:
     What somebody knows who waits for jobs of some queues.
 
     Args:
-        interval: seconds between two looks; None for the usual.
+        interval: seconds, or a timedelta, between two looks; None for the usual.
     """
 
-    def __init__(self, keys: Keys, queues: Iterable[str], interval: float | None) -> None:
+    def __init__(self, keys: Keys, queues: Iterable[str], interval: Span | None) -> None:
         self._keys = keys
         self.queues = checks.names("queues", queues, least=1)
         self.interval = (
             INTERVAL * len(self.queues)
             if interval is None
-            else checks.positive("interval", interval)
+            else checks.positive_span("interval", interval)
         )
         self._tried_at = 0.0
         #: whether something may have changed since, without a message
@@ -152,18 +153,21 @@ def read(text: str) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def at_most(timeout: float | None) -> float | None:
-    """For how long to wait: for ever for None, and for what is longer than the system can."""
-    return None if timeout is None or seconds(timeout) > TIMEOUT_MAX else timeout
+def at_most(timeout: Span | None) -> float | None:
+    """For how many seconds to wait: for ever for None, and for what is longer than the system can."""
+    if timeout is None:
+        return None
+    longest = seconds(timeout)
+    return None if longest > TIMEOUT_MAX else longest
 
 
-def seconds(timeout: float | None) -> float:
-    """For how long to wait: not at all for None."""
+def seconds(timeout: Span | None) -> float:
+    """For how many seconds to wait: not at all for None."""
     if timeout is None:
         return 0.0
     if timeout == math.inf:
-        return timeout
-    return checks.number("timeout", timeout, least=0)
+        return math.inf
+    return checks.span("timeout", timeout)
 
 
 def slices(timeout: float | None) -> Iterator[float]:
@@ -176,6 +180,6 @@ def slices(timeout: float | None) -> Iterator[float]:
             return
 
 
-def end_of(timeout: float | None) -> float:
+def end_of(timeout: Span | None) -> float:
     """When a wait that begins now ends, by the monotonic clock: never for None."""
     return time.monotonic() + (math.inf if timeout is None else seconds(timeout))

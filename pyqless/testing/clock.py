@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import math
+
 from pyqless.client import checks
+from pyqless.client.checks import Span
 
 __all__ = ["Clock"]
 
@@ -26,6 +29,6 @@ class Clock:
     def __repr__(self) -> str:
         return f"<Clock at {self.now:.3f}>"
 
-    def move(self, seconds: float) -> None:
-        """Move it on."""
-        self.now += checks.number("seconds", seconds)
+    def move(self, seconds: Span) -> None:
+        """Move it on: seconds, or a timedelta."""
+        self.now += checks.span("seconds", seconds, least=-math.inf)

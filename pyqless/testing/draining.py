@@ -8,6 +8,7 @@ import math
 from functools import partial
 
 from pyqless.client import AsyncClient, AsyncJob, Client, Job, checks
+from pyqless.client.checks import Span
 from pyqless.core import waking
 from pyqless.testing.clock import Clock
 from pyqless.testing.trying import CodeByName, StrictRunner, TriedAgain, awaiting
@@ -22,7 +23,7 @@ def drain(
     *queues: str,
     code: CodeByName | None = None,
     clock: Clock | None = None,
-    seconds: float = 0.0,
+    seconds: Span = 0.0,
     keeps_results: bool = False,
 ) -> list[Job]:
     """
@@ -37,7 +38,7 @@ def drain(
         code: what is called with a job, by its klass; of others, the name is imported: a function declared by
             ``pyqless.job``, a class with a method ``process``, or a function of the job.
         clock: the client's own, to be moved on to delayed and recurring jobs.
-        seconds: how far it is moved at most.
+        seconds: how far it is moved at most: seconds, or a timedelta.
         keeps_results: enter what a job returns into its history, see ``Job.result``.
 
     Returns:
@@ -68,7 +69,7 @@ async def drain_async(
     *queues: str,
     code: CodeByName | None = None,
     clock: Clock | None = None,
-    seconds: float = 0.0,
+    seconds: Span = 0.0,
     keeps_results: bool = False,
 ) -> list[AsyncJob]:
     """As ``drain``, for asyncio; functions that a job names run in threads, and what ``code`` gives is awaited where it can be."""
@@ -121,12 +122,12 @@ def _end(
     queues: tuple[str, ...],
     code: CodeByName | None,
     clock: Clock | None,
-    seconds: float,
+    seconds: Span,
 ) -> float | None:
     """Check what is asked for; give the moment up to which a clock may be moved, if there is one."""
     checks.names("queues", queues)
     checks.callbacks("code", {} if code is None else code)
-    span = checks.number("seconds", seconds, least=0)
+    span = checks.span("seconds", seconds)
     if clock is None:
         if span:
             checks.refuse("seconds", seconds, "goes with clock only: no other clock can be moved")

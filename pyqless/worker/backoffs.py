@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.worker.entering import called
 
 __all__ = ["Backoff", "checked_backoff", "constant", "exponential", "linear"]
@@ -52,28 +53,30 @@ class Backoff:
         return min(self.cap, grown) * (1 - min(1.0, self.jitter) * self.chance())
 
 
-def constant(seconds: float, *, jitter: float = 0.0) -> Backoff:
-    """Wait equally long each time."""
-    return Backoff(first=seconds, jitter=jitter)
+def constant(seconds: Span, *, jitter: float = 0.0) -> Backoff:
+    """Wait equally long each time: seconds, or a timedelta."""
+    return Backoff(first=checks.span("seconds", seconds), jitter=jitter)
 
 
-def linear(seconds: float, *, cap: float = 3600.0, jitter: float = 0.0) -> Backoff:
-    """Wait so much longer each time."""
-    return Backoff(first=seconds, step=seconds, cap=cap, jitter=jitter)
+def linear(seconds: Span, *, cap: Span = 3600.0, jitter: float = 0.0) -> Backoff:
+    """Wait so much longer each time, up to a cap: seconds, or timedeltas."""
+    step = checks.span("seconds", seconds)
+    return Backoff(first=step, step=step, cap=checks.span("cap", cap), jitter=jitter)
 
 
 def exponential(
-    first: float = 1.0, *, factor: float = 2.0, cap: float = 3600.0, jitter: float = 0.5
+    first: Span = 1.0, *, factor: float = 2.0, cap: Span = 3600.0, jitter: float = 0.5
 ) -> Backoff:
-    """Wait so many times longer each time, and not all jobs equally long."""
-    return Backoff(first=first, factor=factor, cap=cap, jitter=jitter)
+    """Wait so many times longer each time, and not all jobs equally long; the spans are seconds, or timedeltas."""
+    begin, end = checks.span("first", first), checks.span("cap", cap)
+    return Backoff(first=begin, factor=factor, cap=end, jitter=jitter)
 
 
 #: each makes a backoff, and is none
 _MAKERS: Final[tuple[object, ...]] = (constant, linear, exponential)
 
 
-def checked_backoff(backoff: Callable[[int], float]) -> Callable[[int], float]:
+def checked_backoff(backoff: Callable[[int], Span]) -> Callable[[int], Span]:
     """
     Give back what says how long to wait.
 

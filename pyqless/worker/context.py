@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyqless.client import AsyncJob, Job, checks
+from pyqless.client.checks import Span
 from pyqless.client.progress import Progress
 from pyqless.client.references import AnyJob
 from pyqless.client.views import JobView
@@ -145,19 +146,20 @@ class JobContext(AnyJob):
         """Whether the job's code has ended the run by itself: completed, failed, moved or given back the job."""
         return self.handle.state != "running"
 
-    def limit_time(self, seconds: float, *, retries: bool = False) -> None:
+    def limit_time(self, seconds: Span, *, retries: bool = False) -> None:
         """
         Let the job run for so long at most, counted from its beginning.
 
         Args:
+            seconds: or a timedelta, above 0.
             retries: try it again when it is stopped, rather than let it fail.
 
         Raises:
-            InvalidArgument: ``seconds`` is no finite number above 0, or ``retries`` no truth value.
+            InvalidArgument: ``seconds`` is no span of time above 0, or ``retries`` no truth value.
         """
-        checks.positive("seconds", seconds)
+        longest = checks.positive_span("seconds", seconds)
         checks.flag("retries", retries)
-        self.attempt.limit_time(seconds, retries=retries)
+        self.attempt.limit_time(longest, retries=retries)
 
     def progress(self, done: float, total: float | None = None, note: str = "") -> None:
         """

@@ -14,7 +14,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
-from pyqless.client import JobFunction, checks
+from pyqless.client import JobFunction, Span, checks
 from pyqless.worker.backoffs import checked_backoff, constant, exponential, linear
 from pyqless.worker.entering import called
 from pyqless.worker.stopping import JobStopped, Retry
@@ -60,7 +60,7 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
 
     Args:
         exceptions: which ones, at least one.
-        backoff: how long to wait, seconds, by how often it was tried again; 1, 2, 4, ... with jitter unless given.
+        backoff: how long to wait, seconds or a timedelta, by how often it was tried again; 1, 2, 4, ... with jitter unless given.
 
     Raises:
         InvalidArgument: there is none, one is no class of exceptions that derives of ``Exception``, or the backoff
@@ -68,7 +68,7 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
     """
 
     def __init__(
-        self, *exceptions: type[Exception], backoff: Callable[[int], float] | None = None
+        self, *exceptions: type[Exception], backoff: Callable[[int], Span] | None = None
     ) -> None:
         self._backoff = exponential() if backoff is None else checked_backoff(backoff)
         if not exceptions:
@@ -86,7 +86,7 @@ class retry_on:  # noqa: N801 - it is used as a function is, beside others that 
             raise
         except self._exceptions as error:
             tries = max(0, job.retries - job.remaining)
-            delay = checks.number("backoff", self._backoff(tries), least=0)
+            delay = checks.span("backoff", self._backoff(tries))
             raise Retry(delay) from error
 
 
@@ -108,18 +108,18 @@ class time_limit:  # noqa: N801 - as above
     Stop a job that runs for too long, as far as the kind of worker can: see the documentation of each.
 
     Args:
-        seconds: counted from the moment at which it was popped.
+        seconds: or a timedelta, counted from the moment at which it was popped.
         retry: try it again, rather than let it fail.
 
     Raises:
-        InvalidArgument: the time is no number above 0, or ``retry`` neither True nor False.
+        InvalidArgument: the time is no span above 0, or ``retry`` neither True nor False.
     """
 
-    seconds: float
+    seconds: Span
     retry: bool = False
 
     def __post_init__(self) -> None:
-        checks.positive("seconds", self.seconds)
+        checks.positive_span("seconds", self.seconds)
         checks.flag("retry", self.retry)
 
     @_around_a_job

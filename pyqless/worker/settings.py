@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.worker.reservers import Reserver
 from pyqless.worker.running import Runner
 
@@ -68,6 +69,24 @@ class Limits:
         return self.memory is not None and resident_memory() > self.memory
 
 
+class Seconds:
+    """A field of a dataclass that takes a span of time, and gives it as seconds."""
+
+    def __init__(self, default: float, check: Callable[[str, Any], float]) -> None:
+        self._default = default
+        self._check = check
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, settings: object | None, owner: type) -> float:
+        # of the class itself, a dataclass asks for the default
+        return self._default if settings is None else vars(settings)[self._name]
+
+    def __set__(self, settings: object, value: Span) -> None:
+        vars(settings)[self._name] = self._check(self._name, value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """
@@ -77,8 +96,8 @@ class Settings:
         queues: names and patterns, see ``reservers.expand``.
         runner: runs the jobs.
         reserver: the order of the queues; as they are named unless given.
-        interval: seconds between two looks at empty queues, at most.
-        grace: seconds that jobs are given once the worker is told to stop.
+        interval: seconds, or a timedelta, between two looks at empty queues, at most.
+        grace: seconds, or a timedelta, that jobs are given once the worker is told to stop.
         limits: when the process has done enough.
         sandbox: what the jobs' directories lie in, see ``BlockingJob.sandbox``; without one, jobs have none.
         resume: take back, at the start, what an earlier worker of the same name has left in hand; if that one may be at work, the
@@ -94,8 +113,8 @@ class Settings:
     queues: Sequence[str]
     runner: Runner = field(default_factory=Runner)
     reserver: Reserver | None = None
-    interval: float = 5.0
-    grace: float = 10.0
+    interval: Seconds = Seconds(5.0, checks.positive_span)
+    grace: Seconds = Seconds(10.0, checks.span)
     limits: Limits = field(default_factory=Limits)
     sandbox: Path | None = None
     resume: bool = False
@@ -106,8 +125,6 @@ class Settings:
         checks.names("queues", checks.instance("queues", self.queues, Sequence), least=1)
         checks.instance("runner", self.runner, Runner)
         checks.instance("limits", self.limits, Limits)
-        checks.positive("interval", self.interval)
-        checks.number("grace", self.grace, least=0)
         checks.flag("resume", self.resume)
         checks.flag("listen", self.listen)
         if self.reserver is not None:

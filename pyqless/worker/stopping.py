@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pyqless.client import checks
+from pyqless.client.checks import Span
+
 __all__ = ["GIVEN_BACK", "JobStopped", "Retry", "StopReason", "TimeLimitExceeded"]
 
 
@@ -49,15 +52,16 @@ class Retry(Exception):
     Raised by a job, or for it by a middleware: give it back, to be tried again.
 
     Args:
-        delay: seconds to wait before that.
+        delay: seconds, or a timedelta, to wait before that.
         group: the kind of failure, if there was one; shown until the job comes through.
         message: what went wrong; the exception that this one was raised from, unless given.
     """
 
     def __init__(
-        self, delay: float = 0.0, *, group: str | None = None, message: str | None = None
+        self, delay: Span = 0.0, *, group: str | None = None, message: str | None = None
     ) -> None:
         super().__init__(message or "to be tried again")
-        self.delay = delay
+        # checked once the job is given back: Python makes an exception that was pickled of its message first
+        self.delay: float = checks.seconds(delay)
         self.group = group
         self.message = message

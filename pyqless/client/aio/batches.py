@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyqless.client.aio.job import AsyncJob
+from pyqless.client.checks import Span
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import batches as requests
@@ -48,7 +49,7 @@ class AsyncJobBatches:
         jobs: Iterable[AsyncJob],
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
         all_or_nothing: bool = False,
     ) -> list[str | QlessError]:

@@ -16,6 +16,7 @@ from pyqless.client.aio.recurring import AsyncRecurringJobs
 from pyqless.client.aio.tags import AsyncTags
 from pyqless.client.aio.workers import AsyncWorkers
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredAsync
 from pyqless.client.events import Source, channels
 from pyqless.client.read_only import AsyncReadOnlyStorage
@@ -94,7 +95,7 @@ class AsyncClient(EnteredAsync, Caller[AsyncStorage]):
         """As ``Client.config``."""
         return AsyncConfig(self)
 
-    def consumer(self, *queues: str, interval: float | None = None) -> AsyncConsumer:
+    def consumer(self, *queues: str, interval: Span | None = None) -> AsyncConsumer:
         """As ``Client.consumer``."""
         return AsyncConsumer(self, queues, interval)
 

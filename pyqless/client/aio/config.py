@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import settings as requests
@@ -25,7 +26,7 @@ class AsyncConfig(Part):
         value = await self.client.storage.run(requests.get(name))
         return default if value is None else value
 
-    async def set(self, name: str, value: Setting) -> None:
+    async def set(self, name: str, value: Setting | timedelta) -> None:
         """As ``Config.set``."""
         await self.client.storage.run(requests.set_(name, value))
 

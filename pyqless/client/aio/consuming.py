@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, overload
 
 from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.listening import AsyncListener
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredAsync
 from pyqless.client.requests import queues as requests
 from pyqless.client.waiting import Waiting, seconds, still_handed
@@ -24,7 +25,7 @@ __all__ = ["AsyncConsumer"]
 class AsyncConsumer(EnteredAsync):
     """As ``Consumer``; one task at a time may use it."""
 
-    def __init__(self, client: AsyncClient, queues: Iterable[str], interval: float | None) -> None:
+    def __init__(self, client: AsyncClient, queues: Iterable[str], interval: Span | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
         self._listener = AsyncListener(client.storage, lambda: self._waiting.channels)
@@ -33,18 +34,18 @@ class AsyncConsumer(EnteredAsync):
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
 
     @overload
-    async def pop(self, count: None = None, *, timeout: float | None = None) -> AsyncJob | None: ...
+    async def pop(self, count: None = None, *, timeout: Span | None = None) -> AsyncJob | None: ...
 
     @overload
-    async def pop(self, count: int, *, timeout: float | None = None) -> list[AsyncJob]: ...
+    async def pop(self, count: int, *, timeout: Span | None = None) -> list[AsyncJob]: ...
 
     @overload
     async def pop(
-        self, count: int | None, *, timeout: float | None = None
+        self, count: int | None, *, timeout: Span | None = None
     ) -> AsyncJob | list[AsyncJob] | None: ...
 
     async def pop(
-        self, count: int | None = None, *, timeout: float | None = None
+        self, count: int | None = None, *, timeout: Span | None = None
     ) -> AsyncJob | list[AsyncJob] | None:
         """As ``Consumer.pop``."""
         jobs = await self._wait(count, seconds(timeout))

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Self
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredAsync
 from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most, slices
@@ -31,7 +32,7 @@ class AsyncEvents(EnteredAsync):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._storage.url}>"
 
-    async def get(self, timeout: float | None = None) -> Event | None:
+    async def get(self, timeout: Span | None = None) -> Event | None:
         """As ``Events.get``."""
         seconds = at_most(timeout)
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pyqless.client.aio.listening import until_ended
 from pyqless.client.aio.marks import AsyncMarks
 from pyqless.client.aio.work import AsyncWork
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
 from pyqless.client.references import AnyJob
@@ -63,7 +64,7 @@ class AsyncJob(AsyncWork, AsyncMarks):
         self,
         queue: str | None = None,
         *,
-        delay: float | None = None,
+        delay: Span | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
@@ -109,7 +110,7 @@ class AsyncJob(AsyncWork, AsyncMarks):
         """As ``Job.explain``."""
         return await self.client.storage.run(looking.explain(self.jid))
 
-    async def wait(self, timeout: float | None = None, *, interval: float | None = None) -> bool:
+    async def wait(self, timeout: Span | None = None, *, interval: Span | None = None) -> bool:
         """As ``Job.wait``."""
         seen = await until_ended(self.client.storage, self.jid, timeout, interval)
         if seen is not None:

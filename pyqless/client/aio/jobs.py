@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 from pyqless.client.aio.batches import AsyncJobBatches
 from pyqless.client.aio.job import AsyncJob, walk
 from pyqless.client.aio.listening import until_ended
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.progress import Progress, progress
 from pyqless.client.references import AnyJob
@@ -54,7 +55,7 @@ class AsyncJobs(AsyncJobBatches, Part):
         return walk(self.client, Walk(None, (), page))
 
     async def wait(
-        self, jid: str | AnyJob, timeout: float | None = None, *, interval: float | None = None
+        self, jid: str | AnyJob, timeout: Span | None = None, *, interval: Span | None = None
     ) -> AsyncJob | None:
         """As ``Jobs.wait``."""
         seen = await until_ended(self.client.storage, jid, timeout, interval)
@@ -69,7 +70,7 @@ class AsyncJobs(AsyncJobBatches, Part):
         return await self.client.storage.run(looking.explain(jid))
 
     async def purge_failed(
-        self, older_than: float, group: str | None = None, *, dry_run: bool = False
+        self, older_than: Span, group: str | None = None, *, dry_run: bool = False
     ) -> Swept:
         """As ``Jobs.purge_failed``."""
         now = self.client.storage.clock()

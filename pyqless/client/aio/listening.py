@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from pyqless.client.checks import Span
 from pyqless.client.ending import Ending
 from pyqless.client.references import AnyJob
 from pyqless.client.waiting import AGAIN, end_of
@@ -72,7 +73,7 @@ class AsyncListener:
 
 
 async def until_ended(
-    storage: AsyncStorage, jid: str | AnyJob, timeout: float | None, interval: float | None
+    storage: AsyncStorage, jid: str | AnyJob, timeout: Span | None, interval: Span | None
 ) -> Seen | None:
     """As ``sync.listening.until_ended``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)

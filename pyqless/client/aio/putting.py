@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pyqless.client.checks import Span
 from pyqless.client.options import OnConflict
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import enqueueing as requests
@@ -34,7 +35,7 @@ class AsyncPuts:
         on_conflict: OnConflict | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
-        delay: float | None = None,
+        delay: Span | None = None,
         retries: int | None = None,
         depends: Iterable[str | AnyJob] | None = None,
         max_waiting: int | None = None,
@@ -61,9 +62,9 @@ class AsyncPuts:
         self,
         klass: str | type,
         data: Any,
-        interval: float,
+        interval: Span,
         *,
-        offset: float | None = None,
+        offset: Span | None = None,
         jid: str | None = None,
         unique: bool | None = None,
         on_conflict: OnConflict | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyqless.client.checks import Span
 from pyqless.client.requests import settings
 from pyqless.client.views import QueueView
 
@@ -21,14 +22,14 @@ class AsyncQueueSettings(QueueView["AsyncClient"]):
 
     client: AsyncClient
 
-    async def _set(self, name: str, value: float, unset: str) -> None:
+    async def _set(self, name: str, value: Span, unset: str) -> None:
         await self.client.storage.run(settings.set_(name, value, unset))
 
     async def get_heartbeat(self) -> float | None:
         """As ``Queue.heartbeat``."""
         return await self.client.storage.run(settings.get_number(self.heartbeat_setting))
 
-    async def set_heartbeat(self, seconds: float) -> None:
+    async def set_heartbeat(self, seconds: Span) -> None:
         """As ``Queue.heartbeat``, assigned to."""
         await self._set(self.heartbeat_setting, seconds, "queue.del_heartbeat()")
 

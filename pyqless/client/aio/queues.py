@@ -14,6 +14,7 @@ from pyqless.client.aio.job import AsyncJob
 from pyqless.client.aio.putting import AsyncPuts
 from pyqless.client.aio.queue_settings import AsyncQueueSettings
 from pyqless.client.aio.sweeps import AsyncSweeps
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.requests import queues as requests
 from pyqless.client.views.part import Part
@@ -55,18 +56,18 @@ class AsyncQueue(AsyncQueueSettings, AsyncPuts, AsyncPutBatches, AsyncSweeps):
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload
-    async def pop(self, count: None = None, *, timeout: float | None = None) -> AsyncJob | None: ...
+    async def pop(self, count: None = None, *, timeout: Span | None = None) -> AsyncJob | None: ...
 
     @overload
-    async def pop(self, count: int, *, timeout: float | None = None) -> list[AsyncJob]: ...
+    async def pop(self, count: int, *, timeout: Span | None = None) -> list[AsyncJob]: ...
 
     @overload
     async def pop(
-        self, count: int | None, *, timeout: float | None = None
+        self, count: int | None, *, timeout: Span | None = None
     ) -> AsyncJob | list[AsyncJob] | None: ...
 
     async def pop(
-        self, count: int | None = None, *, timeout: float | None = None
+        self, count: int | None = None, *, timeout: Span | None = None
     ) -> AsyncJob | list[AsyncJob] | None:
         """As ``Queue.pop``."""
         async with AsyncConsumer(self.client, [self.name], None) as consumer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyqless.client.checks import Span
 from pyqless.client.requests import recurring as requests
 from pyqless.client.requests.recurring import UNCHANGED
 from pyqless.client.views import RecurringJobView
@@ -44,7 +45,7 @@ class AsyncRecurringJob(RecurringJobView["AsyncClient"]):
         klass: str | type | None = None,
         data: Any = UNCHANGED,
         queue: str | None = None,
-        interval: float | None = None,
+        interval: Span | None = None,
         priority: float | None = None,
         retries: int | None = None,
         backlog: int | None = None,

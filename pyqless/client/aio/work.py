@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
@@ -27,7 +28,7 @@ class AsyncWork(JobView["AsyncClient"]):
         self,
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
     ) -> str:
         """As ``Job.complete``."""
@@ -39,7 +40,7 @@ class AsyncWork(JobView["AsyncClient"]):
         self,
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
         source: str | None = None,
     ) -> Self | None:
@@ -53,7 +54,7 @@ class AsyncWork(JobView["AsyncClient"]):
         self._noted(await self.client.storage.run(requests.fail(self, group, message)))
 
     async def retry(
-        self, delay: float = 0, *, group: str | None = None, message: str | None = None
+        self, delay: Span = 0, *, group: str | None = None, message: str | None = None
     ) -> int:
         """As ``Job.retry``."""
         return self._noted(

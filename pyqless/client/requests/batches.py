@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyqless.client import checks, references
+from pyqless.client.checks import Span
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.options import PutOptions
 from pyqless.client.references import AnyJob
@@ -71,7 +72,7 @@ def _put(queue: NamedQueue, name: str, item: Any, new_jid: str) -> Factory[Any]:
 def complete(
     jobs: Iterable[Job],
     next_queue: str | None,
-    delay: float,
+    delay: Span,
     depends: Iterable[str | AnyJob] | None,
     *,
     all_or_nothing: bool,

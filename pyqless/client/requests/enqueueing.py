@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqless.client import checks, options, references
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import giving
 from pyqless.client.views import NamedQueue
@@ -106,7 +107,7 @@ def job_spec(
     *,
     priority: float | None,
     tags: Iterable[str] | None,
-    delay: float | None,
+    delay: Span | None,
     retries: int | None,
     depends: Iterable[str | AnyJob] | None,
 ) -> JobSpec:
@@ -120,7 +121,7 @@ def job_spec(
     return JobSpec(
         klass,
         data,
-        checks.number("delay", 0.0 if delay is None else delay, least=0),
+        checks.span("delay", 0.0 if delay is None else delay),
         checks.optional(checks.number, "priority", priority),
         None if tags is None else [*checks.names("tags", tags)],
         checks.optional(checks.whole, "retries", retries),
@@ -128,9 +129,7 @@ def job_spec(
     )
 
 
-def recur(
-    queue: Queue, klass: str | type, data: Any, interval: float, **given: Any
-) -> Factory[str]:
+def recur(queue: Queue, klass: str | type, data: Any, interval: Span, **given: Any) -> Factory[str]:
     """
     See ``Queue.recur``.
 
@@ -151,9 +150,9 @@ def recur(
 def _recur_spec(
     klass: str,
     data: str,
-    interval: float,
+    interval: Span,
     *,
-    offset: float | None,
+    offset: Span | None,
     priority: float | None,
     tags: Iterable[str] | None,
     retries: int | None,
@@ -162,8 +161,8 @@ def _recur_spec(
     return RecurSpec(
         klass,
         data,
-        checks.positive("interval", interval),
-        checks.number("offset", 0.0 if offset is None else offset, least=0),
+        checks.positive_span("interval", interval),
+        checks.span("offset", 0.0 if offset is None else offset),
         checks.number("priority", 0.0 if priority is None else priority),
         [*checks.names("tags", () if tags is None else tags)],
         checks.whole("retries", 5 if retries is None else retries),

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pyqless.client import checks, payload, references
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import settled, telling, telling_end
 from pyqless.client.requests.enqueueing import job_spec
@@ -64,19 +65,18 @@ Outcome: TypeAlias = tuple[T, dict[str, str]]
 
 
 def onward(
-    next_queue: str | None, delay: float, depends: Iterable[str | AnyJob] | None
+    next_queue: str | None, delay: Span, depends: Iterable[str | AnyJob] | None
 ) -> Next | None:
     """Where a job goes on, see ``Job.complete``; None if it is complete."""
-    to = Next(
-        "" if next_queue is None else checks.name("next_queue", next_queue),
-        checks.number("delay", delay, least=0),
-        () if depends is None else references.parents("depends", depends),
-    )
-    if next_queue is None:
-        for argument, value in (("delay", delay), ("depends", depends)):
-            if value:
-                checks.refuse(argument, value, "goes with next_queue only")
-    return None if next_queue is None else to
+    name = None if next_queue is None else checks.name("next_queue", next_queue)
+    wait = checks.span("delay", delay)
+    parents = () if depends is None else references.parents("depends", depends)
+    if name is not None:
+        return Next(name, wait, parents)
+    for argument, value in (("delay", delay), ("depends", depends)):
+        if value:
+            checks.refuse(argument, value, "goes with next_queue only")
+    return None
 
 
 def completion(job: Job, to: Next | None) -> Factory[Outcome[str]]:
@@ -98,7 +98,7 @@ def _work(job: Job) -> dict[str, Any]:
 
 
 def complete(
-    job: Job, next_queue: str | None, delay: float, depends: Iterable[str | AnyJob] | None
+    job: Job, next_queue: str | None, delay: Span, depends: Iterable[str | AnyJob] | None
 ) -> Factory[Outcome[str]]:
     """See ``Job.complete``."""
     return announced(completion(job, onward(next_queue, delay, depends)))
@@ -107,7 +107,7 @@ def complete(
 def complete_and_pop(
     job: Job,
     next_queue: str | None,
-    delay: float,
+    delay: Span,
     depends: Iterable[str | AnyJob] | None,
     source: str | None,
 ) -> Factory[Outcome[Turn]]:
@@ -137,7 +137,7 @@ def fail(job: Job, group: str, message: str) -> Factory[Outcome[str]]:
     )
 
 
-def retry(job: Job, delay: float, group: str | None, message: str | None) -> Factory[Outcome[int]]:
+def retry(job: Job, delay: Span, group: str | None, message: str | None) -> Factory[Outcome[int]]:
     """See ``Job.retry``."""
     if (group is None) != (message is None):
         missing = "message" if message is None else "group"
@@ -147,7 +147,7 @@ def retry(job: Job, delay: float, group: str | None, message: str | None) -> Fac
         jid=job.jid,
         queue=job.queue_name,
         worker=job.acting_worker,
-        delay=checks.number("delay", delay, least=0),
+        delay=checks.span("delay", delay),
         group=checks.optional(checks.name, "group", group),
         message=checks.optional(checks.text, "message", message),
     )
@@ -173,7 +173,7 @@ def requeue(
     job: Job,
     queue: str | None,
     *,
-    delay: float | None,
+    delay: Span | None,
     priority: float | None,
     tags: Iterable[str] | None,
     retries: int | None,

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from pyqless.client import checks, references
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests.effects import Look, settled
 from pyqless.core import explaining, failures, jobs, purging, queues, tracking
@@ -54,10 +55,10 @@ def explain(jid: str | AnyJob) -> Factory[Explanation]:
 
 
 def purge_failed(
-    older_than: float, group: str | None, now: float, *, dry_run: bool
+    older_than: Span, group: str | None, now: float, *, dry_run: bool
 ) -> Factory[Swept]:
     """See ``Jobs.purge_failed``."""
-    until = now - checks.number("older_than", older_than, least=0)
+    until = now - checks.span("older_than", older_than)
     name = checks.optional(checks.name, "group", group)
     dry = checks.flag("dry_run", dry_run)
     return settled(partial(purging.purge_failed, group=name, until=until, dry_run=dry))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.requests.effects import telling
 from pyqless.client.views import RecurringJobView
 from pyqless.core import looking, lua, recurring
@@ -52,7 +53,7 @@ def update(
     klass: str | type | None,
     data: Any,
     queue: str | None,
-    interval: float | None,
+    interval: Span | None,
     priority: float | None,
     retries: int | None,
     backlog: int | None,
@@ -64,7 +65,7 @@ def update(
         "queue": checks.optional(checks.name, "queue", queue),
     }
     numbers = {
-        "interval": checks.optional(checks.positive, "interval", interval),
+        "interval": checks.optional(checks.positive_span, "interval", interval),
         "priority": checks.optional(checks.number, "priority", priority),
         "retries": checks.optional(checks.whole, "retries", retries),
         "backlog": checks.optional(checks.whole, "backlog", backlog),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -21,13 +22,9 @@ __all__ = ["Setting", "get", "get_all", "get_number", "get_whole", "set_", "unse
 Setting = str | float
 
 _WHOLE: Final = ("jobs-history-count", "max-job-history")
-_NUMBERS: Final = (
-    "grace-period",
-    "histogram-history",
-    "jobs-history",
-    "max-worker-age",
-    "stats-history",
-)
+#: seconds, and days
+_SPANS: Final = ("grace-period", "jobs-history", "max-worker-age")
+_DAYS: Final = ("histogram-history", "stats-history")
 #: these end the settings of single queues, too
 _HEARTBEAT: Final = "heartbeat"
 _LIMITS: Final = ("-max-concurrency", "-max-waiting")
@@ -81,7 +78,7 @@ def get_whole(name: str) -> Factory[int | None]:
     return begin
 
 
-def set_(name: str, value: Setting, unset: str = "unset()") -> Factory[None]:
+def set_(name: str, value: Setting | timedelta, unset: str = "unset()") -> Factory[None]:
     """
     See ``Config.set``.
 
@@ -100,13 +97,15 @@ def unset(name: str) -> Factory[None]:
     return partial(settings.unset, name=checks.name("name", name))
 
 
-def _text(name: str, value: Setting) -> str:
+def _text(name: str, value: Setting | timedelta) -> str:
     """A setting as text; one whose meaning is known is checked for it."""
     if name.endswith(_HEARTBEAT):
-        return str(plain_number(checks.positive(name, value)))
+        return str(plain_number(checks.positive_span(name, value)))
     if name in _WHOLE or name.endswith(_LIMITS):
         return str(checks.whole(name, value))
-    if name in _NUMBERS:
+    if name in _SPANS:
+        return str(plain_number(checks.span(name, value)))
+    if name in _DAYS:
         return str(plain_number(checks.number(name, value, least=0)))
     return checks.text(name, value) if isinstance(value, str) else str(checks.number(name, value))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pyqless.client.checks import Span
 from pyqless.client.new_jobs import NewJob
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import batches as requests
@@ -59,7 +60,7 @@ class JobBatches:
         jobs: Iterable[Job],
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
         all_or_nothing: bool = False,
     ) -> list[str | QlessError]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pyqless.client import checks
 from pyqless.client.caller import MAX_DATA_SIZE, Caller, where
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredBlocking
 from pyqless.client.events import Source, channels
 from pyqless.client.read_only import ReadOnlyStorage
@@ -113,13 +114,13 @@ class Client(EnteredBlocking, Caller[Storage]):
         """The settings, which all clients of the storage share."""
         return Config(self)
 
-    def consumer(self, *queues: str, interval: float | None = None) -> Consumer:
+    def consumer(self, *queues: str, interval: Span | None = None) -> Consumer:
         """
         Take jobs from some queues, one after another, and wait for them.
 
         Args:
             queues: their names; jobs of the first go first.
-            interval: seconds after which a queue is looked at again though nothing was heard of it; it must be
+            interval: seconds, or a timedelta, after which a queue is looked at again though nothing was heard of it; it must be
                 long enough for the store, and short enough for what other clients do in silence: 5 seconds
                 for each queue unless given. Idle, that costs less than one command a second.
 

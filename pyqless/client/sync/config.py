@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyqless.client.requests import settings as requests
@@ -39,9 +40,9 @@ class Config(Part):
         value = self.client.storage.run(requests.get(name))
         return default if value is None else value
 
-    def set(self, name: str, value: Setting) -> None:
+    def set(self, name: str, value: Setting | timedelta) -> None:
         """
-        Set a setting.
+        Set a setting; a span of time, such as ``heartbeat``, to seconds or to a timedelta.
 
         Raises:
             InvalidArgument: the value is no good; of settings that qless knows, their meaning counts.
@@ -62,7 +63,7 @@ class Config(Part):
             raise KeyError(name)
         return value
 
-    def __setitem__(self, name: str, value: Setting) -> None:
+    def __setitem__(self, name: str, value: Setting | timedelta) -> None:
         self.set(name, value)
 
     def __delitem__(self, name: str) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self, overload
 
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredBlocking
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.job import Job
@@ -29,7 +30,7 @@ class Consumer(EnteredBlocking):
     One thread at a time may use it.
     """
 
-    def __init__(self, client: Client, queues: Iterable[str], interval: float | None) -> None:
+    def __init__(self, client: Client, queues: Iterable[str], interval: Span | None) -> None:
         self.client = client
         self._waiting = Waiting(client.storage.keys, queues, interval)
         self._listener = Listener(client.storage, lambda: self._waiting.channels)
@@ -38,23 +39,23 @@ class Consumer(EnteredBlocking):
         return f"<{type(self).__name__} of {', '.join(map(repr, self._waiting.queues))}>"
 
     @overload
-    def pop(self, count: None = None, *, timeout: float | None = None) -> Job | None: ...
+    def pop(self, count: None = None, *, timeout: Span | None = None) -> Job | None: ...
 
     @overload
-    def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
+    def pop(self, count: int, *, timeout: Span | None = None) -> list[Job]: ...
 
     @overload
-    def pop(self, count: int | None, *, timeout: float | None = None) -> Job | list[Job] | None: ...
+    def pop(self, count: int | None, *, timeout: Span | None = None) -> Job | list[Job] | None: ...
 
     def pop(
-        self, count: int | None = None, *, timeout: float | None = None
+        self, count: int | None = None, *, timeout: Span | None = None
     ) -> Job | list[Job] | None:
         """
         Take jobs in hand, from the first queue that has any.
 
         Args:
             count: how many at most, 1 or more.
-            timeout: seconds to wait for a job at most; None: not at all; ``math.inf``: for ever.
+            timeout: seconds, or a timedelta, to wait for a job at most; None: not at all; ``math.inf``: for ever.
 
         Returns:
             Job: or None if there was none in time; with ``count`` a list, maybe empty.

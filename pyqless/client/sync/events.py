@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.entering import EnteredBlocking
 from pyqless.client.events import Event, event_of
 from pyqless.client.waiting import at_most, slices
@@ -34,12 +35,12 @@ class Events(EnteredBlocking):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._storage.url}>"
 
-    def get(self, timeout: float | None = None) -> Event | None:
+    def get(self, timeout: Span | None = None) -> Event | None:
         """
         Wait for the next event.
 
         Args:
-            timeout: seconds to wait at most; None: for ever.
+            timeout: seconds, or a timedelta, to wait at most; None: for ever.
 
         Returns:
             Event: or None if there was none in time, or this is closed.

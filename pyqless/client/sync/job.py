@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.options import PutOptions
 from pyqless.client.references import AnyJob
@@ -75,7 +76,7 @@ class Job(Work, Marks):
         self,
         queue: str | None = None,
         *,
-        delay: float | None = None,
+        delay: Span | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
         retries: int | None = None,
@@ -86,7 +87,7 @@ class Job(Work, Marks):
 
         Args:
             queue: its own unless given.
-            delay: seconds to wait before it may run.
+            delay: seconds, or a timedelta, to wait before it may run.
             priority: as it is unless given; so with tags, retries and depends.
 
         Raises:
@@ -169,15 +170,16 @@ class Job(Work, Marks):
         """
         return self.client.storage.run(looking.explain(self.jid))
 
-    def wait(self, timeout: float | None = None, *, interval: float | None = None) -> bool:
+    def wait(self, timeout: Span | None = None, *, interval: Span | None = None) -> bool:
         """
         Wait until the job has come to its end: until it is complete or has failed; see ``Jobs.wait``.
 
         Then the job is seen as it is, as with ``refresh``.
 
         Args:
-            timeout: seconds to wait at most; None: for ever.
-            interval: seconds after which it is looked at again though nothing was heard of it; 5 unless given.
+            timeout: seconds, or a timedelta, to wait at most; None: for ever.
+            interval: seconds, or a timedelta, after which it is looked at again though nothing was heard of it; 5 seconds
+                unless given.
 
         Returns:
             bool: whether it has come to its end in time.

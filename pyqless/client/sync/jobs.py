@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, overload
 
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.progress import Progress, progress
 from pyqless.client.references import AnyJob
@@ -73,7 +74,7 @@ class Jobs(JobBatches, Part):
         return self.client.storage.run(progress(jid))
 
     def wait(
-        self, jid: str | AnyJob, timeout: float | None = None, *, interval: float | None = None
+        self, jid: str | AnyJob, timeout: Span | None = None, *, interval: Span | None = None
     ) -> Job | None:
         """
         Wait until a job has come to its end: until it is complete or has failed.
@@ -82,9 +83,9 @@ class Jobs(JobBatches, Part):
         on a connection of its own, and looks now and then, as some ends are told by nobody.
 
         Args:
-            timeout: seconds to wait at most; None: for ever.
-            interval: seconds after which it is looked at again though nothing was heard of it; 5 unless given.
-                Where the store lets nobody listen, it is looked at more often at first.
+            timeout: seconds, or a timedelta, to wait at most; None: for ever.
+            interval: seconds, or a timedelta, after which it is looked at again though nothing was heard of it; 5 seconds
+                unless given. Where the store lets nobody listen, it is looked at more often at first.
 
         Returns:
             Job: as it is at its end, see ``state``, ``result`` and ``failure``; None if that has not come in time.
@@ -106,13 +107,13 @@ class Jobs(JobBatches, Part):
         return self.client.storage.run(looking.explain(jid))
 
     def purge_failed(
-        self, older_than: float, group: str | None = None, *, dry_run: bool = False
+        self, older_than: Span, group: str | None = None, *, dry_run: bool = False
     ) -> Swept:
         """
         Cancel jobs that failed long ago, in transactions of some 50 jobs; one for which others wait is kept.
 
         Args:
-            older_than: seconds since they failed, at least.
+            older_than: seconds, or a timedelta, since they failed, at least.
             group: of which; of all groups unless given.
             dry_run: only tell what would be done.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from threading import TIMEOUT_MAX
 from typing import Self
 
+from pyqless.client.checks import Span
 from pyqless.client.ending import Ending
 from pyqless.client.references import AnyJob
 from pyqless.client.waiting import AGAIN, end_of
@@ -78,7 +79,7 @@ class Listener:
 
 
 def until_ended(
-    storage: Storage, jid: str | AnyJob, timeout: float | None, interval: float | None
+    storage: Storage, jid: str | AnyJob, timeout: Span | None, interval: Span | None
 ) -> Seen | None:
     """Wait for the end of a job; None if it has not come in time. See ``Jobs.wait``."""
     ending, end = Ending(storage.keys, jid, interval), end_of(timeout)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pyqless.client.checks import Span
 from pyqless.client.options import OnConflict
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import enqueueing as requests
@@ -34,7 +35,7 @@ class Puts:
         on_conflict: OnConflict | None = None,
         priority: float | None = None,
         tags: Iterable[str] | None = None,
-        delay: float | None = None,
+        delay: Span | None = None,
         retries: int | None = None,
         depends: Iterable[str | AnyJob] | None = None,
         max_waiting: int | None = None,
@@ -56,7 +57,7 @@ class Puts:
                 has failed, else keep it. ``replace`` unless given, for unique jobs ``replace_if_done``.
             priority: the greater goes first; 0 unless given.
             tags: by which the job is found.
-            delay: seconds to wait before it may run.
+            delay: seconds, or a timedelta, to wait before it may run.
             retries: how often it may be tried again after its lock expires or it is given back; 5 unless given.
                 An exception in its code fails it at once, unless ``retry_on`` names it to the worker.
             depends: jobs, or their jids, that must be complete first, a thousand at most; those that are, or are not there, do
@@ -95,9 +96,9 @@ class Puts:
         self,
         klass: str | type,
         data: Any,
-        interval: float,
+        interval: Span,
         *,
-        offset: float | None = None,
+        offset: Span | None = None,
         jid: str | None = None,
         unique: bool | None = None,
         on_conflict: OnConflict | None = None,
@@ -112,8 +113,8 @@ class Puts:
         Args:
             klass: what is to run: a class, or its name as the workers know it.
             data: what JSON can say; dataclasses, and models of pydantic and msgspec, become objects.
-            interval: seconds from one run to the next, above 0.
-            offset: seconds until the first run.
+            interval: seconds, or a timedelta, from one run to the next, above 0.
+            offset: seconds, or a timedelta, until the first run.
             jid: a jid of your own; a random one unless given. The jobs are called ``JID-1``, ``JID-2``, ...
             unique: derive the jid from klass and data, as ``put`` does.
             on_conflict: what is to happen if a job or a recurring job has the jid already, as with ``put``;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyqless.client.checks import Span
 from pyqless.client.requests import settings
 from pyqless.client.views import QueueView
 
@@ -21,16 +22,20 @@ class QueueSettings(QueueView["Client"]):
 
     client: Client
 
-    def _set(self, name: str, value: float, unset: str) -> None:
+    def _set(self, name: str, value: Span, unset: str) -> None:
         self.client.storage.run(settings.set_(name, value, unset))
 
     @property
     def heartbeat(self) -> float | None:
-        """For how many seconds a lock holds here; None where the setting ``heartbeat`` counts."""
+        """
+        For how many seconds a lock holds here; None where the setting ``heartbeat`` counts.
+
+        Seconds, or a timedelta, may be assigned.
+        """
         return self.client.storage.run(settings.get_number(self.heartbeat_setting))
 
     @heartbeat.setter
-    def heartbeat(self, seconds: float) -> None:
+    def heartbeat(self, seconds: Span) -> None:
         self._set(self.heartbeat_setting, seconds, "del queue.heartbeat")
 
     @heartbeat.deleter

@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, overload
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.naming import own_names
 from pyqless.client.requests import queues as requests
 from pyqless.client.sync.batches import PutBatches
@@ -60,23 +61,23 @@ class Queue(QueueSettings, Puts, PutBatches, Sweeps):
     # -- jobs in and out ----------------------------------------------------------------------
 
     @overload
-    def pop(self, count: None = None, *, timeout: float | None = None) -> Job | None: ...
+    def pop(self, count: None = None, *, timeout: Span | None = None) -> Job | None: ...
 
     @overload
-    def pop(self, count: int, *, timeout: float | None = None) -> list[Job]: ...
+    def pop(self, count: int, *, timeout: Span | None = None) -> list[Job]: ...
 
     @overload
-    def pop(self, count: int | None, *, timeout: float | None = None) -> Job | list[Job] | None: ...
+    def pop(self, count: int | None, *, timeout: Span | None = None) -> Job | list[Job] | None: ...
 
     def pop(
-        self, count: int | None = None, *, timeout: float | None = None
+        self, count: int | None = None, *, timeout: Span | None = None
     ) -> Job | list[Job] | None:
         """
         Take jobs in hand: each is locked for this client's worker name until it expires.
 
         Args:
             count: how many at most, 1 or more.
-            timeout: seconds to wait for a job at most; None: not at all; ``math.inf``: for ever. Who waits
+            timeout: seconds, or a timedelta, to wait for a job at most; None: not at all; ``math.inf``: for ever. Who waits
                 time and again, or for several queues, does so with ``Client.consumer``.
 
         Returns:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyqless.client import checks
+from pyqless.client.checks import Span
 from pyqless.client.requests import recurring as requests
 from pyqless.client.requests.recurring import UNCHANGED
 from pyqless.client.views import RecurringJobView
@@ -53,7 +54,7 @@ class RecurringJob(RecurringJobView["Client"]):
         klass: str | type | None = None,
         data: Any = UNCHANGED,
         queue: str | None = None,
-        interval: float | None = None,
+        interval: Span | None = None,
         priority: float | None = None,
         retries: int | None = None,
         backlog: int | None = None,
@@ -63,7 +64,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
         Args:
             queue: where the jobs are made from now on.
-            interval: seconds; the next run moves by the difference.
+            interval: seconds, or a timedelta; the next run moves by the difference.
 
         Raises:
             RecurringJobNotFound: it is there no more.
@@ -162,11 +163,11 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @property
     def interval(self) -> float:
-        """Seconds from one run to the next."""
+        """Seconds from one run to the next; a timedelta may be assigned."""
         return super().interval
 
     @interval.setter
-    def interval(self, interval: float) -> None:
+    def interval(self, interval: Span) -> None:
         self._assign(interval=interval)
 
     @property

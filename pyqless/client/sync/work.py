@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from pyqless.client.checks import Span
 from pyqless.client.references import AnyJob
 from pyqless.client.requests import jobs as requests
 from pyqless.client.views import JobView
@@ -27,7 +28,7 @@ class Work(JobView["Client"]):
         self,
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
     ) -> str:
         """
@@ -35,7 +36,7 @@ class Work(JobView["Client"]):
 
         Args:
             next_queue: where it goes on.
-            delay: seconds to wait before it may run there.
+            delay: seconds, or a timedelta, to wait before it may run there.
             depends: jobs, or their jids, that must be complete before it may run there.
 
         Returns:
@@ -53,7 +54,7 @@ class Work(JobView["Client"]):
         self,
         next_queue: str | None = None,
         *,
-        delay: float = 0,
+        delay: Span = 0,
         depends: Iterable[str | AnyJob] | None = None,
         source: str | None = None,
     ) -> Self | None:
@@ -92,13 +93,13 @@ class Work(JobView["Client"]):
         self._noted(self.client.storage.run(requests.fail(self, group, message)))
 
     def retry(
-        self, delay: float = 0, *, group: str | None = None, message: str | None = None
+        self, delay: Span = 0, *, group: str | None = None, message: str | None = None
     ) -> int:
         """
         Give the job back to be tried again; it fails if no retry remains.
 
         Args:
-            delay: seconds to wait before it may run again.
+            delay: seconds, or a timedelta, to wait before it may run again.
             group: with ``message``, what went wrong this time.
 
         Returns:

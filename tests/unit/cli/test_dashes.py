@@ -43,8 +43,14 @@ def test_a_setting_may_be_any_text(cli: Cli, client: Client) -> None:
     ("line", "told"),
     [
         ("config set heartbeat -5", "heartbeat must be above 0: -5"),
-        ("config set heartbeat -.5", "heartbeat must be a number, not str: '-.5'"),
-        ("config set heartbeat -soon", "heartbeat must be a number, not str: '-soon'"),
+        (
+            "config set heartbeat -.5",
+            "heartbeat must be a number of seconds or a timedelta, not str: '-.5'",
+        ),
+        (
+            "config set heartbeat -soon",
+            "heartbeat must be a number of seconds or a timedelta, not str: '-soon'",
+        ),
         ("put q a.B -5x", "DATA: is no JSON"),
         ("recur put q a.B -5m", "SPAN': '-5m' is no span"),
         ("recur put q a.B 60 -5m", "DATA: is no JSON"),

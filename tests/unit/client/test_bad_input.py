@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ BAD: Final[dict[str, list[Any]]] = {
     "str | type": [5, b"x", True, "", "a\n", "\ud800", "x" * 600],
     "int": [-1, 1.5, True, "5", math.nan, HUGE],
     "float": [math.nan, "5", True, HUGE],
+    "Span": [math.nan, "5", True, HUGE, timedelta(seconds=-1)],
     "float | date": [math.nan, "2026-01-01", True, HUGE],
     "bool": [1, "yes", ""],
     "Iterable[str]": ["abc", 5, [5], [b"x"], ["\ud800"]],
@@ -42,7 +44,7 @@ BAD: Final[dict[str, list[Any]]] = {
     "Mapping[str, Callable[[Event], object]]": [5, [], {"put": 5}],
     "Any": [{1: 2}, {"a": b"x"}, [math.inf], "\ud800", {"a": HUGE}],
     "type[T]": ["int", 5, len],
-    "Setting": [True, b"x", math.nan, HUGE, "\ud800"],
+    "Setting | timedelta": [True, b"x", math.nan, HUGE, "\ud800", timedelta(1)],
 }
 
 #: what is bad for an argument of this name besides
