@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyqless.client import checks
 from pyqless.errors import InvalidArgument
 
-__all__ = ["MOST_PARENTS", "AnyJob", "job", "jobs", "parents"]
+__all__ = ["MOST_PARENTS", "AnyJob", "handle", "job", "jobs", "parents"]
 
 #: how many jobs one call may let a job wait for: each is guarded, and a Redis goes through all guards for each further one
 MOST_PARENTS: Final = 1000
@@ -32,6 +32,11 @@ def job(argument: str, value: Any) -> str:
     if not isinstance(value, str):
         checks.refuse(argument, value, f"must be a job or its jid, not {type(value).__name__}")
     return checks.jid(argument, value)
+
+
+def handle(value: Any) -> Any:
+    """The handle of a job that a worker shows its code, which is no handle; anything else as it is."""
+    return getattr(value, "handle", value) if isinstance(value, AnyJob) else value
 
 
 def jobs(argument: str, values: Any, least: int = 0) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_type
 
-from pyqless import AsyncJob, Job
+from pyqless import AsyncClient, AsyncJob, Client, Job, QlessError
 from pyqless.client import Explanation
 from pyqless.client.views import JobState
 from pyqless.worker import AwaitableJob, BlockingJob, current_job
@@ -59,6 +59,15 @@ def anywhere() -> None:
 
 def as_job(job: Job) -> str:
     return job.jid
+
+
+def with_others(client: Client, job: BlockingJob, other: Job) -> None:
+    assert_type(client.jobs.complete_many([job, other]), list[str | QlessError])
+    assert_type(client.jobs.heartbeat_many([job]), list[float | QlessError])
+
+
+async def slowly_with_others(client: AsyncClient, job: AwaitableJob) -> None:
+    assert_type(await client.jobs.fail_many([job], "group", "message"), list[str | QlessError])
 
 
 async def refused(job: BlockingJob, slow: AwaitableJob) -> None:

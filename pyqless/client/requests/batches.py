@@ -121,9 +121,10 @@ def _of_jobs(
 ) -> Batch:
     known: list[Job] = []
 
-    def checked(name: str, job: Any) -> Factory[Any]:
+    def checked(name: str, given: Any) -> Factory[Any]:
+        job = references.handle(given)
         if not isinstance(job, JobView):
-            checks.refuse(name, job, f"must be a job, not {type(job).__name__}")
+            checks.refuse(name, given, f"must be a job, not {type(given).__name__}")
         known.append(job)
         try:
             return call(job)

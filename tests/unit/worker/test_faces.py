@@ -23,6 +23,37 @@ def test_a_job_stands_for_itself_in_its_own_code(client: Client, queue: Queue) -
     assert client.jobs["J"].state == "complete"
 
 
+def test_a_job_ends_with_others_by_itself(client: Client, queue: Queue) -> None:
+    shown: list[Any] = []
+
+    def run(job: BlockingJob) -> None:
+        others = queue.pop(5)
+        assert client.jobs.complete_many([job, *others]) == ["complete", "complete"]
+        shown.append((job.state, job.is_settled))
+
+    for jid in ("J", "K"):
+        queue.put("run", {}, jid=jid)
+    drain(client, "mail", code={"run": run})
+    assert shown == [("complete", True)]
+    assert [client.jobs[jid].state for jid in ("J", "K")] == ["complete", "complete"]
+
+
+def test_a_coroutine_fails_its_own_with_others(client: Client, queue: Queue) -> None:
+    kinds: list[type] = []
+
+    async def run(job: Any) -> None:
+        kinds.append(type(job))
+        assert client.jobs.heartbeat_many([job]) == [client.storage.clock() + 60]
+        assert client.jobs.fail_many([job], "group", "message") == ["J"]
+
+    queue.put("run", {}, jid="J")
+    drain(client, "mail", code={"run": run})
+    failure = client.jobs["J"].failure
+    assert kinds == [AwaitableJob]
+    assert failure is not None
+    assert failure.group == "group"
+
+
 def test_what_a_job_has_not_is_no_attribute_of_its_faces(client: Client, queue: Queue) -> None:
     seen: list[Any] = []
 
