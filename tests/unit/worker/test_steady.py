@@ -23,6 +23,7 @@ from pyqless.worker import (
     Progress,
     Runner,
     Settings,
+    StopReason,
     ThreadWorker,
     steady,
 )
@@ -177,6 +178,22 @@ def test_the_heart_for_asyncio_beats_on_whatever_breaks(
     assert asyncio.run(main()) >= 4
 
 
+async def test_a_lock_whose_renewals_break_until_it_expires_is_lost(
+    async_client: AsyncClient, client: Client, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, attempt = popped(client)
+    monkeypatch.setattr(async_client.storage, "run", break_down)
+    pulse = Pulse(async_client, lambda: asyncio.sleep(0), listen=False)
+    pulse.watch(attempt)
+    heart = asyncio.create_task(pulse.run())
+    async with asyncio.timeout(5):
+        while attempt.stopped is None:
+            clock.now += 2
+            await asyncio.sleep(0.01)
+    heart.cancel()
+    assert attempt.stopped is StopReason.LOST
+
+
 def test_the_parent_keeps_a_lock_whose_renewal_broke(
     client: Client, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,3 +282,6 @@ def test_jobs_in_threads_keep_their_locks_until_they_end_if_the_worker_breaks(
     with pytest.raises(TypeError, match="nobody has foreseen this"):
         worker.run()
     assert client.jobs["J"].state == "complete"
+    assert worker.control.is_stopping, (
+        "a job that does not end is waited for no longer than its time"
+    )
