@@ -56,10 +56,18 @@ def _rights(calls: str, commands: str, faster: str = "") -> Rights:
 
 #: what any look takes: a view of several reads is a transaction, too
 _LOOK: Final = "EXEC HGET HGETALL HMGET LRANGE MULTI SMEMBERS UNWATCH WATCH ZCARD ZRANGE ZSCORE"
+#: what telling why a job is not running takes
+_EXPLAIN: Final = "SISMEMBER ZCOUNT"
 #: what looking into queues takes
-_QUEUES: Final = "SISMEMBER ZCOUNT ZRANGEBYSCORE ZREVRANGE"
-#: what listening takes; by PING a subscription asks whether all has arrived
-_LISTEN: Final = "PING PSUBSCRIBE SUBSCRIBE"
+_QUEUES: Final = f"{_EXPLAIN} ZRANGEBYSCORE ZREVRANGE"
+#: what looking at workers takes: at those that have died, by those that are to see to what they had in hand
+_WORKERS: Final = "ZREVRANGEBYSCORE"
+#: what dropping workers that were not seen for long takes, as a look at workers does where it may write
+_DROP: Final = "ZREMRANGEBYSCORE"
+#: what hearing of a job's end takes; by PING a subscription asks whether all has arrived
+_HEAR: Final = "PING SUBSCRIBE"
+#: what listening takes
+_LISTEN: Final = f"{_HEAR} PSUBSCRIBE"
 #: what a commit takes: DISCARD where one is broken off, HSET and EXPIRE for the connection's fence,
 #: HGET and HINCRBY to find out what became of a commit whose reply was lost
 _COMMIT: Final = "DISCARD EXPIRE HINCRBY HSET PUBLISH"
@@ -76,28 +84,29 @@ _JOBS: Final = (
 )
 _RECURRING: Final = "recur recur.get recur.tag recur.untag recur.update unrecur"
 _TRACKING: Final = "track_track track_untrack"
-_WORK: Final = "complete fail heartbeat peek pop retry timeout worker.deregister"
+_WORK: Final = "complete fail heartbeat peek pop retry timeout worker.deregister workers"
 _VIEWS: Final = "config.get failed get jobs length multiget queues recur.get stats tag_get tag_top track workers"
 _OPERATION: Final = "config.set config.unset pause queue.forget unfail unpause"
 
 RIGHTS: Final[dict[Role, Rights]] = {
     Role.PRODUCER: _rights(
         f"{_JOBS} {_RECURRING} {_TRACKING}",
-        f"{_LOOK} {_COMMIT} {_MAKE} EXISTS",
+        f"{_LOOK} {_EXPLAIN} {_COMMIT} {_MAKE} EXISTS",
+        faster=_HEAR,
     ),
     Role.WORKER: _rights(
         f"{_JOBS} {_WORK}",
-        f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} HDEL",
+        f"{_LOOK} {_QUEUES} {_WORKERS} {_DROP} {_LISTEN} {_COMMIT} {_MAKE} HDEL",
         faster=_TURNS,
     ),
     Role.OBSERVER: _rights(
         _VIEWS,
-        f"{_LOOK} {_QUEUES} {_LISTEN} LLEN ZREVRANGEBYSCORE",
+        f"{_LOOK} {_QUEUES} {_WORKERS} {_LISTEN} LLEN",
     ),
     Role.OPERATOR: _rights(
         f"{_JOBS} {_RECURRING} {_TRACKING} {_WORK} {_VIEWS} {_OPERATION}",
-        f"{_LOOK} {_QUEUES} {_LISTEN} {_COMMIT} {_MAKE} {_MOVE}"
-        " EXISTS HDEL LLEN ZREMRANGEBYSCORE ZREVRANGEBYSCORE",
+        f"{_LOOK} {_QUEUES} {_WORKERS} {_DROP} {_LISTEN} {_COMMIT} {_MAKE} {_MOVE}"
+        " EXISTS HDEL LLEN",
         faster=_TURNS,
     ),
 }

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 
 from pyqless import AsyncClient, Client
+from pyqless.doctor import Role, acl_line
+from tests.servers import Server
 
 T = TypeVar("T")
+
+UrlOf: TypeAlias = Callable[[Role], str]
 
 _stores = count()
 
@@ -61,3 +65,20 @@ async def listed(values: Any) -> list[Any]:
     if hasattr(values, "__aiter__"):
         return [value async for value in values]
     return list(values)
+
+
+@pytest.fixture
+def url_of(one_redis_server: Server) -> Iterator[UrlOf]:
+    """Give a URL with exactly the rights of a role; in the end the server may have refused nothing."""
+    with one_redis_server.client() as admin:
+        admin.acl_log_reset()
+
+        def url_of(role: Role) -> str:
+            admin.execute_command(*acl_line(role).split(), ">pw")
+            return one_redis_server.url.replace("//", f"//pyqless-{role}:pw@")
+
+        yield url_of
+        refused = {(entry["username"], entry["object"]) for entry in admin.acl_log()}
+        admin.acl_deluser(*(f"pyqless-{role}" for role in Role))
+    # a connection has its fence made ready beside the first read, which whoever changes nothing can do without
+    assert refused <= {(f"pyqless-{Role.OBSERVER}", command) for command in ("hset", "expire")}

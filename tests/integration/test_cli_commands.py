@@ -15,7 +15,9 @@ import pytest
 
 from pyqless.cli import main
 from pyqless.client import Client
+from pyqless.doctor import Role
 from tests.cli_reference import commands, parameters
+from tests.integration.conftest import UrlOf
 from tests.servers import Server
 
 #: a call of each command that succeeds on the store below; URL stands for that store's
@@ -178,6 +180,37 @@ def test_it_explains_itself(cli: Cli, name: str) -> None:
     status, out, _ = cli(f"{name} --help")
     assert status == 0
     assert f"Usage: pyqless {name}" in out
+
+
+# -- with the rights of a role ----------------------------------------------------------------
+
+#: what programs and people of a role do
+OF_ROLES: Final = {
+    Role.PRODUCER: (
+        *("put", "job", "cancel", "move", "recur put", "recur show", "recur update"),
+        *("recur cancel", "tag add", "tag remove", "track add", "track remove"),
+        *("config list", "config get"),
+    ),
+    Role.OBSERVER: (
+        *("peek", "jobs", "job", "queues", "failed", "workers", "stats", "top"),
+        *("queue stats", "tag top", "track list", "recur list", "recur show"),
+        *("config list", "config get"),
+    ),
+    # the doctor asks for more than it needs, and events come from elsewhere
+    Role.OPERATOR: tuple(LINES.keys() - {"doctor", "events"}),
+}
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("role", OF_ROLES)
+def test_the_rights_of_a_role_are_enough_for_its_commands(
+    cli: Cli, url_of: UrlOf, role: Role
+) -> None:
+    url, given = url_of(role), cli("dump")[1]
+    for name in OF_ROLES[role]:
+        cli("load --replace", given=given)
+        status, _, err = cli(LINES[name], url=url, given=given)
+        assert status == 0, f"{name}: {err}"
 
 
 # -- what goes wrong --------------------------------------------------------------------------
