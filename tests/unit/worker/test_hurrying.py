@@ -21,6 +21,7 @@ from pyqless.worker import (
     aio,
     base,
     estates,
+    hurrying,
     keeper,
 )
 from pyqless.worker.attempts import Attempt
@@ -66,6 +67,11 @@ def job(queue: Queue) -> Job:
     queue.put("klass", {}, jid="J")
     (job,) = queue.pop(1)
     return job
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hurrying, "SLICE", 0.01)
 
 
 # -- calls ------------------------------------------------------------------------------------

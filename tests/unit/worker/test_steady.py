@@ -25,6 +25,8 @@ from pyqless.worker import (
     Settings,
     StopReason,
     ThreadWorker,
+    keeper,
+    pulse,
     steady,
 )
 from pyqless.worker.attempts import Attempt
@@ -51,6 +53,8 @@ class Number(float):
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steady, "REST", 0.001)
+    for heart in (keeper, pulse):
+        monkeypatch.setattr(heart, "TICK", 0.01)
 
 
 def break_down(*_: object) -> NoReturn:
@@ -119,12 +123,12 @@ def test_the_heart_in_a_thread_beats_on_after_a_tick_that_broke(
 ) -> None:
     _, attempt = popped(client)
     ticks: list[int] = []
-    keeper = ThreadKeeper(client, listen=False, on_tick=breaking(lambda: None, 3, ticks))
-    keeper.watch(attempt)
+    heart = ThreadKeeper(client, listen=False, on_tick=breaking(lambda: None, 3, ticks))
+    heart.watch(attempt)
     until(lambda: len(ticks) > 2)
     clock.now += 30
     until(lambda: attempt.expires >= clock.now + 60)
-    keeper.close()
+    heart.close()
     shown = [record for record in caplog.records if record.exc_info]
     assert [record.levelno for record in shown] == [logging.ERROR]  # once, and not each time
     assert "nobody has foreseen this" in caplog.text
@@ -136,14 +140,14 @@ def test_the_heart_in_a_thread_beats_again_after_a_beat_that_broke(
     _, attempt = popped(client)
     beats: list[int] = []
     monkeypatch.setattr(client.storage, "run", breaking(client.storage.run, 1, beats))
-    keeper = ThreadKeeper(client, listen=False)
+    heart = ThreadKeeper(client, listen=False)
     clock.now += 30
-    keeper.watch(attempt)
-    keeper._book.hasten("J")
+    heart.watch(attempt)
+    heart._book.hasten("J")
     until(lambda: beats)
     clock.now += 2
     until(lambda: attempt.expires >= clock.now + 60)
-    keeper.close()
+    heart.close()
     assert "its lock was not renewed" in caplog.text
     assert attempt.stopped is None
 
@@ -163,10 +167,10 @@ def test_the_heart_for_asyncio_beats_on_whatever_breaks(
             monkeypatch.setattr(
                 async_client.storage, "run", breaking(async_client.storage.run, 1, [])
             )
-            pulse = Pulse(async_client, tick, listen=False)
-            pulse.watch(attempt)
-            pulse._book.hasten("J")
-            heart = asyncio.create_task(pulse.run())
+            beating = Pulse(async_client, tick, listen=False)
+            beating.watch(attempt)
+            beating._book.hasten("J")
+            heart = asyncio.create_task(beating.run())
             async with asyncio.timeout(5):
                 while attempt.expires < clock.now + 60 or len(ticks) < 4:
                     clock.now += 2
@@ -183,9 +187,9 @@ async def test_a_lock_whose_renewals_break_until_it_expires_is_lost(
 ) -> None:
     _, attempt = popped(client)
     monkeypatch.setattr(async_client.storage, "run", break_down)
-    pulse = Pulse(async_client, lambda: asyncio.sleep(0), listen=False)
-    pulse.watch(attempt)
-    heart = asyncio.create_task(pulse.run())
+    beating = Pulse(async_client, lambda: asyncio.sleep(0), listen=False)
+    beating.watch(attempt)
+    heart = asyncio.create_task(beating.run())
     async with asyncio.timeout(5):
         while attempt.stopped is None:
             clock.now += 2
