@@ -13,6 +13,7 @@ from pyqless.storage.sqlite.keyspace import StoredKeyspace
 from pyqless.storage.sqlite.listeners import Listener, listeners_in, store
 from pyqless.storage.sqlite.log import LogFile
 from pyqless.storage.sqlite.opened import OPENED
+from pyqless.storage.sqlite.whereabouts import Place
 
 __all__ = ["Lane"]
 
@@ -27,6 +28,7 @@ class Lane:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
+        self.place = Place.of(connection)
         cursor = connection.cursor()
         self.execute: Callable[..., Any] = cursor.execute
         self.keyspace = StoredKeyspace(cursor)
@@ -119,12 +121,21 @@ class Lane:
         Args:
             tidily: let the last one move the log's content into the file, and remove the log.
         """
-        if self._log is not None:
-            self._log.close()
         if self.keyspace.has_vacancies:
             self._drop_vacancies()
-        if not tidily:
-            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        if tidily:
+            self._close()
+        else:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the connection, and write no more to the file, nor to the log beside it."""
+        self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._close()
+
+    def _close(self) -> None:
+        if self._log is not None:
+            self._log.close()
         self.connection.close()
         OPENED.remove(self.connection)
 

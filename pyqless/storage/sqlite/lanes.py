@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -14,6 +16,7 @@ from pyqless.storage.sqlite.forks import ForkAware, watch
 from pyqless.storage.sqlite.lane import Lane
 from pyqless.storage.sqlite.opened import OPENED
 from pyqless.storage.sqlite.patience import Patience
+from pyqless.storage.sqlite.whereabouts import Found, Whereabouts
 
 __all__ = ["Lanes"]
 
@@ -42,6 +45,9 @@ class Lanes(ForkAware):
         self._open = open_lane
         self._patience = patience
         self._free: deque[Lane] = deque()
+        #: those that are open; one whose taker was interrupted closes by itself
+        self._all: weakref.WeakSet[Lane] = weakref.WeakSet()
+        self._whereabouts = Whereabouts(path)
         self.inside: set[object] = set()
         self._lock = threading.RLock()
         self._gate = threading.Condition(self._lock)
@@ -85,18 +91,56 @@ class Lanes(ForkAware):
         self._gate.notify_all()
 
     def take_for_writing(self) -> Lane:
-        """Take a lane, of whose writers there is one at a time."""
-        try:
-            return self._free.pop()
-        except IndexError:
-            return self._open()
+        """
+        Take a lane, of whose writers there is one at a time.
+
+        Raises:
+            StorageError: the file is gone, or cannot be opened.
+        """
+        return self._take(self._free.pop)
 
     def take_for_looking(self) -> Lane:
-        """Take a lane, not the one that was written in last if there is another."""
+        """As ``take_for_writing``, not the one that was written in last if there is another."""
+        return self._take(self._free.popleft)
+
+    def _take(self, pick: Callable[[], Lane]) -> Lane:
+        found = self._whereabouts.look()
         try:
-            return self._free.popleft()
+            lane = pick()
         except IndexError:
-            return self._open()
+            return self._open_another(found)
+        if found is None or lane.place.file == found:
+            return lane
+        self._free.append(lane)
+        self._require_own_log(found)
+        self._drop_former(found)
+        return self._take(pick)
+
+    def _open_another(self, found: Found | None) -> Lane:
+        self._require_own_log(found)
+        lane = self._open()
+        self._whereabouts.was_open = True
+        with self._lock:
+            self._all.add(lane)
+        return lane
+
+    def _require_own_log(self, found: Found | None) -> None:
+        with self._lock:
+            places = [lane.place for lane in self._all]
+        self._whereabouts.require_own_log(found, places)
+
+    def _drop_former(self, found: Found) -> None:
+        """Close the lanes to a file in whose place there is another."""
+        for lane in self._free.copy():
+            if lane.place.file != found:
+                with contextlib.suppress(ValueError):  # another thread has taken it
+                    self._free.remove(lane)
+                    self._forget(lane)
+                    lane.abandon()
+
+    def _forget(self, lane: Lane) -> None:
+        with self._lock:
+            self._all.discard(lane)
 
     def give_back_written(self, lane: Lane) -> None:
         """Give back what was taken for writing."""
@@ -117,7 +161,12 @@ class Lanes(ForkAware):
 
     def _close_all(self, *, tidily: bool) -> None:
         while self._free:
-            self._free.pop().close(tidily=tidily)
+            lane = self._free.pop()
+            self._forget(lane)
+            if self._whereabouts.has(lane.place):
+                lane.close(tidily=tidily)
+            else:
+                lane.abandon()
 
     # -- forks ------------------------------------------------------------------------------
 

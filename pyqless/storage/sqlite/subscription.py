@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from collections import deque
-from functools import partial
 from typing import Final
 
 from pyqless.errors import ClientClosed, StorageError
@@ -21,6 +20,7 @@ from pyqless.storage.sqlite.listeners import add_listener, drop_listener, matche
 from pyqless.storage.sqlite.packing import text_of
 from pyqless.storage.sqlite.threads import Threads
 from pyqless.storage.sqlite.turns import Turn
+from pyqless.storage.sqlite.whereabouts import Found
 from pyqless.storage.subscriptions import GAP, AsyncSubscription, Message, Subscription
 
 __all__ = ["AsyncSqliteSubscription", "SqliteSubscription"]
@@ -37,6 +37,7 @@ class _Ear(ForkAware):
         #: those that were heard and not taken yet
         self.messages: deque[Message] = deque()
         self._file = file
+        self._channels = channels
         self._listens_to = matcher(channels)
         self._lock = threading.Lock()
         try:
@@ -46,22 +47,26 @@ class _Ear(ForkAware):
         self.slice = _SLICE_WITHOUT_BELL if self.bell is None else _SLICE
         self.is_closed = False
         try:
-            self._id, self._heard = file.write(partial(self._join, channels))
+            self._join()
         except BaseException:
             self._take_down()
             raise
         watch(self)
 
-    def _join(self, channels: tuple[str, ...], turn: Turn) -> tuple[int, int]:
+    def _join(self) -> None:
+        self._joined, self._id, self._heard = self._file.write(self._enter)
+
+    def _enter(self, turn: Turn) -> tuple[Found | None, int, int]:
         turn.may_be_lost = True  # nobody listens any more when the power is back
         turn.lane.forget()
         name = None if self.bell is None else self.bell.name
-        return add_listener(turn.lane.connection, name, channels)
+        return turn.lane.place.file, *add_listener(turn.lane.connection, name, self._channels)
 
     def _leave(self, turn: Turn) -> None:
         turn.may_be_lost = True
-        turn.lane.forget()
-        drop_listener(turn.lane.connection, self._id)
+        if turn.lane.place.file == self._joined:  # or the row is another's
+            turn.lane.forget()
+            drop_listener(turn.lane.connection, self._id)
 
     def listen(self) -> None:
         """Hear all messages since the last call; where some were missed, for that was too long ago, a gap first."""
@@ -69,7 +74,12 @@ class _Ear(ForkAware):
             self.bell.silence()
         with self._lock:
             with self._file.looking() as lane:
+                is_another = lane.place.file != self._joined
                 rows = lane.execute(sql.MESSAGES, (self._heard,)).fetchall()
+            if is_another:  # there is a file in the place of the one that was listened to
+                self._join()
+                self.messages.append(GAP)
+                return
             if rows and rows[0][0] > self._heard + 1:
                 self.messages.append(GAP)
             for number, channel, data in rows:
