@@ -105,6 +105,7 @@ def test_settings_are_the_same_in_another_process() -> None:
     assert replace(settings, resume=False) == settings
     assert "interval=60.0, grace=120.0" in repr(settings)
     assert (Settings(queues=["q"]).interval, Settings(queues=["q"]).grace) == (5.0, 10.0)
+    assert Settings(queues=["q"], grace=timedelta(0)).grace == 0.0
     with pytest.raises(AttributeError, match="interval"):
         settings.interval = MINUTE  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
 
