@@ -208,5 +208,5 @@ class RecurringJob(_Described):
 
     @property
     def backlog(self) -> float | None:
-        """How many overdue runs are caught up; 0: all."""
+        """How many overdue runs are caught up at most, the last ones; 0: all."""
         return lua.to_number(self.fields.get("backlog", "0"))

@@ -30,7 +30,7 @@ class RecurSpec(NamedTuple):
     #: JSON value, as it was given; a list of texts or numbers, if its jobs are to be of any use
     tags: Any
     retries: float
-    #: how many overdue runs are caught up; 0: all
+    #: how many overdue runs are caught up at most, the last ones; 0: all
     backlog: float
 
 

@@ -122,7 +122,7 @@ class Puts:
             priority: of each job; 0 unless given.
             tags: of each job.
             retries: of each job; 5 unless given.
-            backlog: how many overdue runs are caught up; 0 and unless given: all.
+            backlog: how many overdue runs are caught up at most, the last ones; 0 and unless given: all.
 
         Returns:
             str: the jid, also of a job that was kept.

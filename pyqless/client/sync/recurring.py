@@ -190,7 +190,7 @@ class RecurringJob(RecurringJobView["Client"]):
 
     @property
     def backlog(self) -> int:
-        """How many overdue runs are caught up; 0: all."""
+        """How many overdue runs are caught up at most, the last ones; 0: all."""
         return super().backlog
 
     @backlog.setter

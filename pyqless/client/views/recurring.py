@@ -46,5 +46,5 @@ class RecurringJobView(Handle[C]):
 
     @property
     def backlog(self) -> int:
-        """How many overdue runs are caught up; 0: all."""
+        """How many overdue runs are caught up at most, the last ones; 0: all."""
         return int(self._fields.number("backlog", 0.0))
