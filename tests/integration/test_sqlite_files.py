@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -21,6 +24,8 @@ from pyqless.errors import (
 )
 from pyqless.storage import open_storage
 from pyqless.storage.sqlite import migrations
+from pyqless.storage.sqlite.causes import denial, free_space, lacks_space
+from pyqless.storage.sqlite.faults import translated
 from tests.conftest import do_without
 from tests.sqlite_files import (
     call,
@@ -275,8 +280,10 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
         new = refusal(tmp_path / "new.db")
         tmp_path.chmod(0o700)
     assert isinstance(fault, StoreRefused)
-    assert "read-only" in str(fault)
+    assert "it is read-only: user " in str(fault)
     assert isinstance(new, StoreRefused)
+    if os.geteuid() == 0:
+        assert str(fault).endswith("on a file system that is read-only")
 
 
 def test_a_full_disk_is_said_and_loses_nothing(disk: Path) -> None:
@@ -303,15 +310,118 @@ def test_a_full_disk_is_said_and_loses_nothing(disk: Path) -> None:
         assert [job.jid for job in jobs] == [*acknowledged, "after"]
 
 
-def test_a_disk_that_is_full_from_the_start_is_said(disk: Path) -> None:
-    (disk / "other").write_bytes(b"x" * (4 * 2**20 - 8192))
-    with open_storage(url_of(disk / "jobs.db")) as storage:
-        for _ in range(2):
-            with pytest.raises(StorageError) as raised:
-                call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
-            assert isinstance(raised.value, StoreRefused | StoreUnavailable)
-        (disk / "other").unlink()
+@contextmanager
+def filled_up(disk: Path, left: int) -> Iterator[None]:
+    """Leave so many bytes free, about, as long as the context lasts."""
+    filler = disk / "other"
+    filler.write_bytes(b"x" * (free_space(str(filler)) or 0))
+    os.truncate(filler, filler.stat().st_size - left)
+    yield
+    filler.unlink()
+
+
+@pytest.mark.parametrize("left", [0, 4096, 24576])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_disk_that_is_full_from_the_start_is_said(disk: Path, left: int, *, is_new: bool) -> None:
+    path = disk / "jobs.db"
+    if not is_new:
+        put_one(path, "before")
+    with open_storage(url_of(path)) as storage:
+        with filled_up(disk, left):
+            for _ in range(2):
+                with pytest.raises(StoreRefused, match="there is no space left for it") as raised:
+                    call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
+                assert raised.value.argument == "path"
+            assert lacks_space(str(path))
+        assert not lacks_space(str(path))
         call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
+
+
+def test_what_it_takes_to_open_a_file_is_not_taken_for_enough(disk: Path) -> None:
+    """The file for shared memory has 32 KiB, and the log begins with a page or two."""
+    for left, is_too_little in ((0, True), (49152, True), (131072, False)):
+        with filled_up(disk, left):
+            assert lacks_space(str(disk / "jobs.db")) == is_too_little
+
+
+def test_a_disk_that_fails_and_has_space_left_is_no_full_one(path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="its disk fails"), translated(str(path)):
+        raise apsw.IOError("disk I/O error")
+
+
+def test_a_full_disk_that_cannot_be_read_is_one_that_fails(disk: Path) -> None:
+    error = apsw.IOError("disk I/O error")
+    error.extendedresult = apsw.SQLITE_IOERR_READ  # type: ignore[attr-defined]
+    with (
+        filled_up(disk, 0),
+        pytest.raises(StoreUnavailable, match="its disk fails"),
+        translated(str(disk / "jobs.db")),
+    ):
+        raise error
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """Give a directory that every user can reach."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@contextmanager
+def powerless() -> Iterator[None]:
+    """Be a user whom rights stop."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "told"),
+    [
+        ("jobs.db", 0o444, "it is read-only: {user} may not read and write {place}, "),
+        ("jobs.db", 0o000, "it cannot be opened: {user} may not read and write {place}, "),
+        ("jobs.db-wal", 0o000, "it cannot be opened: {user} may not read and write {place}, "),
+        ("", 0o555, "it is read-only: {user} may not make files in {place}, "),
+        ("", 0o000, "it cannot be made: {user} may not enter {place}, "),
+    ],
+)
+def test_who_must_not_is_told_so_and_whose_it_is(
+    shared: Path, place: str, mode: int, told: str
+) -> None:
+    path, refused = shared / "jobs.db", shared / place
+    put_one(path)
+    path.chmod(0o666)
+    refused.touch()
+    owner = pwd.getpwuid(os.geteuid())
+    with open_storage(url_of(path)) as storage:
+        refused.chmod(mode)
+        with powerless(), pytest.raises(StoreRefused) as raised:
+            call(storage, "put", NOW, "w", "q", "other", "K", "{}", 0)
+        refused.chmod(0o700)
+    user = pwd.getpwuid(owner.pw_uid or 65534)
+    told = told.format(user=f"user {user.pw_uid} ({user.pw_name})", place=refused)
+    told += f"which belongs to user {owner.pw_uid} ({owner.pw_name}), mode {mode:04o}"
+    assert str(raised.value).startswith(f"{path}: {told}")
+
+
+def test_what_is_not_there_is_denied_to_nobody(tmp_path: Path) -> None:
+    assert denial(str(tmp_path / "missing" / "jobs.db")) is None
+
+
+def test_who_must_not_make_a_file_is_told_so(shared: Path) -> None:
+    shared.chmod(0o555)
+    path = shared / "jobs.db"
+    with open_storage(url_of(path)) as storage, powerless(), pytest.raises(StoreRefused) as raised:
+        call(storage, "put", NOW, "w", "q", "jid", "K", "{}", 0)
+    shared.chmod(0o700)
+    assert "it cannot be made: user " in str(raised.value)
+    assert f" may not make files in {shared}, which belongs to user {os.geteuid()} " in str(
+        raised.value
+    )
 
 
 # -- versions ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ SQLite, by way of APSW, which carries a current SQLite library.
 ``vacancies``    rows with nothing in them
 ``keyspace``     keys and values as the rules know them
 ``connection``   how a file is opened; ``migrations``, how an old one becomes a new one
+``faults``       SQLite's errors; ``causes``, what the system refuses and why
 ``lane``         a connection and what belongs to it; ``whereabouts``, whether the file is still there
 ``file``         transactions for looking and for writing; ``turns``, one writer at a time
 ``log``          when a commit is safe from a power cut

@@ -11,6 +11,7 @@ from typing import Final
 import apsw
 
 from pyqless.errors import StoreRefused, StoreUnavailable, StoreUnsupported
+from pyqless.storage.sqlite.causes import denial
 from pyqless.storage.sqlite.faults import BUSY, translated
 from pyqless.storage.sqlite.migrations import is_new, migrate, require_ours
 from pyqless.storage.sqlite.opened import OPENED
@@ -97,9 +98,9 @@ def _make(path: str) -> None:
             value=path,
         ) from error
     except OSError as error:
-        raise StoreRefused(
-            f"{path}: it cannot be made: {error.strerror}", argument="path", value=path
-        ) from error
+        cause = denial(path) or error.strerror
+        text = f"{path}: it cannot be made: {cause}"
+        raise StoreRefused(text, argument="path", value=path) from error
 
 
 def _prepare_when_free(connection: apsw.Connection, path: str, patience: Patience) -> None:
@@ -113,7 +114,8 @@ def _prepare_when_free(connection: apsw.Connection, path: str, patience: Patienc
 
 def _prepare(connection: apsw.Connection, path: str) -> None:
     if connection.readonly("main"):
-        raise StoreRefused(f"{path}: it is read-only", argument="path", value=path)
+        cause = f": {denied}" if (denied := denial(path)) else ""
+        raise StoreRefused(f"{path}: it is read-only{cause}", argument="path", value=path)
     if is_new(connection):
         # works only while the file is empty
         connection.pragma("auto_vacuum", "INCREMENTAL")
