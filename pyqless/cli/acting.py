@@ -10,7 +10,7 @@ import typer
 from pyqless.cli.known import require_group, require_queue
 from pyqless.cli.many import Deed, carry_out, report
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import say, say_json
+from pyqless.cli.printing import note, say, say_json
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, State, Tag
 from pyqless.cli.store import Opening, Url, changing, looking
 from pyqless.client import Client, Job
@@ -123,16 +123,22 @@ def unfail(
     """
     Let the oldest failed jobs of a group wait in a queue, whichever they failed in.
 
+    If more have failed with the group than --count, stderr says how many are left.
     The exit status is 1 if there is no such group.
     """
     with changing(url, namespace) as client:
-        moved = client.queues[queue].unfail(group, count)
+        target = client.queues[queue]
+        failed = client.jobs.failed().get(group, 0)
+        moved = target.unfail(group, count)
         if not moved:
             require_group(client, group)
+    left = max(0, failed - moved)
     if as_json:
-        say_json({"jobs": moved})
+        say_json({"jobs": moved, "left": left})
     else:
         say(f"unfailed {counted(moved, 'job')}")
+    if left:
+        note(f"{left:,} of {failed:,} are left; --count NUMBER takes more")
 
 
 def move(

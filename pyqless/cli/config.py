@@ -7,7 +7,13 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from pyqless.cli.known import is_queue, is_setting, near_settings, queue_of_setting
+from pyqless.cli.known import (
+    is_setting,
+    near_settings,
+    queue_of_setting,
+    tell_if_new,
+    unknown_queues,
+)
 from pyqless.cli.options import AsJson, Namespace
 from pyqless.cli.parsing import number_or_text
 from pyqless.cli.printing import note, say, say_json, show
@@ -70,11 +76,11 @@ def set_(
     """
     if not any_name:
         _require_setting(name)
+    queue = None if any_name else queue_of_setting(name)
     with changing(url, namespace) as client:
+        new = [] if queue is None else unknown_queues(client, [queue])
         client.config.set(name, number_or_text(value))
-        queue = None if any_name else queue_of_setting(name)
-        if queue is not None and not is_queue(client, queue):
-            note(f"no queue named {queue!r} is known yet")
+    tell_if_new(*new)
 
 
 def _require_setting(name: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments that begin with a minus and are values all the same: numbers, and texts of any form."""
+"""What begins with a minus and is an argument all the same: numbers, texts of any form, and ``--url`` where a URL is one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["told_apart"]
+__all__ = ["told_apart", "url_in_place"]
 
 #: no option is named by a figure
 _is_number: Final = re.compile(r"-\.?\d").match
@@ -41,6 +41,31 @@ def told_apart(params: Sequence[Any], args: Sequence[str]) -> list[str]:
                     return said  # the parser misses it, and must not find another
                 said.append(value)
     return [*said, "--", *values] if any(map(_has_minus, values)) else [*args]
+
+
+def url_in_place(params: Sequence[Any], args: Sequence[str]) -> list[str]:
+    """
+    Take ``--url URL``, as most commands have it, for the next of the arguments that some have in its place.
+
+    Args:
+        params: of the command.
+    """
+    if not any(each.param_type_name == "argument" and _is_url(each) for each in params):
+        return [*args]
+    placed, left = list[str](), iter(args)
+    for token in left:
+        name, has_value, value = token.partition("=")
+        if token == "--":  # noqa: S105 - no secret
+            placed += [token, *left]
+        elif name == "--url":
+            placed.append(value if has_value else next(left, token))
+        else:
+            placed.append(token)
+    return placed
+
+
+def _is_url(argument: Any) -> bool:
+    return str(argument.metavar).endswith("URL")
 
 
 def _names(param: Any) -> list[str]:

@@ -97,5 +97,5 @@ def _tell(report: Report, done: str) -> None:
     for name, what in found.items():
         if what:
             say(f"{name} {done}: {', '.join(map(str, what))}")
-    for fault in faults:
+    for fault in dict.fromkeys(faults):  # a damaged file is met at every step
         note(fault)

@@ -12,7 +12,7 @@ import typer
 from pyqless.cli.job_texts import document, field, show_jobs
 from pyqless.cli.known import require_group
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import clean, day_time, say, say_json, show
+from pyqless.cli.printing import clean, day_time, note_rest, say, say_json, show
 from pyqless.cli.selecting import Age, Group, InQueue, InState, Klass, Selection, Tag
 from pyqless.cli.store import Url, looking
 from pyqless.client import Explanation, Job
@@ -43,14 +43,17 @@ def jobs(
     """
     List jobs, those that fit all filters given: of queues first, then failed ones, then complete ones.
 
+    If there are more than --limit, stderr says so.
     The exit status is 1 if there is no such queue or group of failures.
     """
     selection = Selection(queue, state, group, klass, tag, older_than)
     with looking(url, namespace) as client:
-        found = list(islice(selection.jobs(client), limit))
-        show_jobs(found, client.storage.clock(), as_json=as_json)
+        found = list(islice(selection.jobs(client), limit + 1))
+        show_jobs(found[:limit], client.storage.clock(), as_json=as_json)
         if not found:
             selection.require_names(client)
+    if len(found) > limit:
+        note_rest(limit, None, "--limit")
 
 
 def job(
@@ -114,6 +117,7 @@ def failed(
     """
     Count failed jobs by group, or list those of a group, the last one that failed first.
 
+    If there are more of the group than --limit, stderr says so.
     The exit status is 1 if there is no such group.
     """
     with looking(url, namespace) as client:
@@ -125,8 +129,10 @@ def failed(
             require_group(client, group)
     if as_json:
         say_json({"total": page.total, "jobs": [document(found) for found in page.jobs]})
-        return
-    show(("jid", "queue", "class", "when", "message"), (_failure(found) for found in page.jobs))
+    else:
+        show(("jid", "queue", "class", "when", "message"), map(_failure, page.jobs))
+    if page.total > limit:
+        note_rest(limit, page.total, "--limit")
 
 
 def _show_groups(groups: dict[str, int], *, as_json: bool) -> None:

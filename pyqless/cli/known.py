@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
+from pyqless.cli.printing import note
 from pyqless.client import Client
 from pyqless.core.settings import DEFAULTS
 from pyqless.errors import RequestError
 
 __all__ = [
-    "is_queue",
     "is_setting",
     "near_settings",
     "queue_of_setting",
     "require_group",
     "require_queue",
+    "tell_if_new",
+    "unknown_queues",
 ]
 
 #: settings of the whole store: those with a default that is shown, and those with one that is not
@@ -29,9 +32,20 @@ _OF_A_QUEUE: Final = ("-heartbeat", "-max-concurrency", "-max-waiting")
 _ALIKE: Final = 0.7
 
 
-def is_queue(client: Client, name: str) -> bool:
-    """Whether a queue is known, empty or not."""
-    return name in {counts.name for counts in client.queues.counts()}
+def unknown_queues(client: Client, names: Iterable[str]) -> list[str]:
+    """
+    Queues that are not known, not even as empty ones.
+
+    A command that changes something asks before it does so: it may be refused to look.
+    """
+    known = {counts.name for counts in client.queues.counts()}
+    return [name for name in dict.fromkeys(names) if name not in known]
+
+
+def tell_if_new(*names: str) -> None:
+    """Say on stderr that queues are not known, as their names are mistyped more often than not."""
+    for name in names:
+        note(f"no queue named {name!r} is known yet")
 
 
 def require_queue(client: Client, name: str) -> None:
@@ -41,7 +55,7 @@ def require_queue(client: Client, name: str) -> None:
     Raises:
         RequestError: it is not.
     """
-    if not is_queue(client, name):
+    if unknown_queues(client, [name]):
         raise RequestError(f"no queue named {name!r} is known", argument="queue", value=name)
 
 

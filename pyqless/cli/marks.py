@@ -9,7 +9,7 @@ import typer
 
 from pyqless.cli.job_texts import document, show_jobs
 from pyqless.cli.options import MOST, AsJson, Namespace
-from pyqless.cli.printing import say, say_json
+from pyqless.cli.printing import note_rest, say, say_json
 from pyqless.cli.store import Url, changing, looking
 
 __all__ = ["tag_app", "track_app"]
@@ -68,9 +68,12 @@ def top_tags(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """List the tags that two jobs or more bear, the most frequent first."""
+    """List the tags that two jobs or more bear, the most frequent first; if there are more, stderr says so."""
     with looking(url, namespace) as client:
-        _print(client.tags.top(0, count), as_json=as_json)
+        tags = client.tags.top(0, count + 1)
+    _print(tags[:count], as_json=as_json)
+    if len(tags) > count:
+        note_rest(count, None, "--count")
 
 
 @track_app.command("add")

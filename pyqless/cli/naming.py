@@ -10,7 +10,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pyqless.cli.dashes import told_apart
+from pyqless.cli.dashes import told_apart, url_in_place
 from pyqless.cli.helping import help_of, usage
 from pyqless.cli.status import Status
 from pyqless.client import checks
@@ -31,6 +31,16 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "concurrency": ("count",),
     "jobs": ("max_jobs",),
     "memory": ("max_memory",),
+}
+
+
+#: what is wrong with a number, by the name that typer's validator has for it
+_FAULTS: Final[Mapping[str, str]] = {
+    "float_parsing": "is no number",
+    "int_parsing": "is no whole number",
+    "int_parsing_size": "has too many figures",
+    "greater_than_equal": "is less than {ge:,}",
+    "less_than_equal": "is greater than {le:,}",
 }
 
 
@@ -78,7 +88,8 @@ class Command(TyperCommand):
         """As typer does; a value that is no good is shown, with the one name that it has come by."""
         ctx.allow_extra_args = True  # they are told below
         try:
-            rest = super().parse_args(ctx, told_apart(self.get_params(ctx), args))
+            params = self.get_params(ctx)
+            rest = super().parse_args(ctx, told_apart(params, url_in_place(params, args)))
         except typer.BadParameter as fault:
             fault.message = _text(fault)
             if getattr(fault.param, "envvar", None):
@@ -101,12 +112,17 @@ class Command(TyperCommand):
 
 
 def _text(fault: typer.BadParameter) -> str:
-    """The message, and the value where the message lacks it."""
+    """The message, with the value."""
     text = fault.message.removeprefix("Value error, ")
     # typer tells the value in the error of its validator alone, and earlier versions in the message
     errors: list[dict[str, Any]] = getattr(fault.__cause__, "errors", list)()
-    values = [checks.shown(error["input"]) for error in errors]
-    return ": ".join([text, *(value for value in values[:1] if value not in text)])
+    for error in errors[:1]:
+        value = checks.shown(error["input"])
+        if (told := _FAULTS.get(error["type"])) is not None:
+            return f"{value} {told.format_map(error.get('ctx', {}))}"
+        if value not in text:
+            return f"{text}: {value}"
+    return text
 
 
 def _origin(ctx: Any, param: Any) -> str:

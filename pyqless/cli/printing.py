@@ -18,6 +18,7 @@ __all__ = [
     "clean",
     "day_time",
     "note",
+    "note_rest",
     "number",
     "say",
     "say_json",
@@ -79,6 +80,18 @@ def note(text: Any, more: str = "") -> None:
     if len(told) > _LONGEST:  # it names what somebody has pasted by mistake
         told = f"{told[: _LONGEST // 2]} ... {told[-_LONGEST // 2 :]}"
     typer.echo(f"pyqless: {told}{more}", err=True)
+
+
+def note_rest(shown: int, total: int | None, option: str) -> None:
+    """
+    Tell on stderr that there is more than is shown.
+
+    Args:
+        total: how many there are; None if nobody has counted them.
+        option: by which more are shown.
+    """
+    part = f"the first {shown:,}" if total is None else f"{shown:,} of {total:,}"
+    note(f"{part}; {option} NUMBER shows more")
 
 
 def say_json(value: Any) -> None:

@@ -202,6 +202,10 @@ def pop(
     """
     Take jobs in hand, as a worker does, and print them: they are locked until the lock expires.
 
+    No command ends such a job. A program that works under the same name does, before that: in Python
+    Client(URL, worker_name=NAME).jobs[JID].complete(), or fail, or heartbeat for more time. Else the job is handed out again,
+    which uses up a retry; "pyqless move" puts it back at once.
+
     The exit status is 1 if there was none.
     """
     with changing(url, namespace, worker) as client:

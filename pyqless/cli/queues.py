@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from pyqless.cli.histograms import bars
-from pyqless.cli.known import is_queue, require_queue
+from pyqless.cli.known import require_queue, tell_if_new, unknown_queues
 from pyqless.cli.options import AsJson, Namespace
-from pyqless.cli.printing import note, number, say, say_json, show
+from pyqless.cli.printing import number, say, say_json, show
 from pyqless.cli.store import Url, changing, looking
-from pyqless.client import Client, Queue, QueueCounts, Statistics, Times
+from pyqless.client import QueueCounts, Statistics, Times
 from pyqless.core.wording import counted
 
 __all__ = ["COLUMNS", "app", "queues", "row", "stats"]
@@ -22,7 +22,7 @@ __all__ = ["COLUMNS", "app", "queues", "row", "stats"]
 app = typer.Typer(help="Pause a queue, forget it, or look at its day.")
 
 COLUMNS: Final = (
-    *("queue", "waiting", "running", "stalled", "scheduled", "depends", "recurring", ""),
+    *("queue", "waiting", "running", "stalled", "scheduled", "depends", "recurring", "paused"),
 )
 
 _Queue: TypeAlias = Annotated[
@@ -63,24 +63,22 @@ def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> Non
     A queue that is not known yet is paused, too, and stderr says so.
     """
     with changing(url, namespace) as client:
-        for queue in [client.queues[name] for name in names]:
+        found = [client.queues[name] for name in names]
+        new = unknown_queues(client, names)
+        for queue in found:
             queue.pause()
-            _tell_if_new(client, queue)
+    tell_if_new(*new)
 
 
 @app.command()
 def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
     """Hand out jobs again. If a queue is not known yet, stderr says so."""
     with changing(url, namespace) as client:
-        for queue in [client.queues[name] for name in names]:
+        found = [client.queues[name] for name in names]
+        new = unknown_queues(client, names)
+        for queue in found:
             queue.unpause()
-            _tell_if_new(client, queue)
-
-
-def _tell_if_new(client: Client, queue: Queue) -> None:
-    """Say so if a queue is not known, as its name is mistyped more often than not."""
-    if not is_queue(client, queue.name):
-        note(f"no queue named {queue.name!r} is known yet")
+    tell_if_new(*new)
 
 
 @app.command()

@@ -70,7 +70,12 @@ def put(
     namespace: Namespace = "ql",
     as_json: AsJson = False,
 ) -> None:
-    """Make a job every so often, and print the jid; a recurring job that has the jid is replaced unless told otherwise."""
+    """
+    Make a job every so often, and print the jid; a recurring job that has the jid is replaced unless told otherwise.
+
+    Jobs are made as workers pop. Runs that were missed as nobody popped for a while are made up for at the next pop: all of them,
+    unless --backlog says how many.
+    """
     with changing(url, namespace) as client:
         done = client.queues[queue].recur(
             klass,

@@ -52,7 +52,7 @@ UrlArgument: TypeAlias = Annotated[
     typer.Argument(
         metavar="URL",
         envvar=[*VARIABLES],
-        help=DEFAULT_HELP,
+        help=f"{DEFAULT_HELP} Or --url URL, as elsewhere.",
         callback=store_url,
         show_default=False,
     ),

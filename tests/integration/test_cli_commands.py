@@ -9,13 +9,14 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from pyqless.cli import main
 from pyqless.client import Client
 from pyqless.doctor import Role
+from pyqless.storage.redis import RedisStorage
 from tests.cli_reference import commands, parameters
 from tests.integration.conftest import UrlOf
 from tests.servers import Server
@@ -180,6 +181,28 @@ def test_it_explains_itself(cli: Cli, name: str) -> None:
     status, out, _ = cli(f"{name} --help")
     assert status == 0
     assert f"Usage: pyqless {name}" in out
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("name", sorted(LINES.keys() - {"events", "janitor", "load"}))
+def test_it_looks_before_it_changes_anything(
+    cli: Cli, client: Client, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    usual, writes = RedisStorage.run, list[bool]()
+
+    def run(self: RedisStorage, *arguments: Any) -> Any:
+        if self is client.storage:  # which dumps
+            return usual(self, *arguments)
+        before = client.storage.dump()
+        answer = usual(self, *arguments)
+        writes.append(client.storage.dump() != before)
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RedisStorage, "run", run)
+        assert cli(LINES[name])[0] == 0
+    # who may write but not look would be told of a failure, and it would be done all the same
+    assert writes == sorted(writes)
 
 
 # -- with the rights of a role ----------------------------------------------------------------

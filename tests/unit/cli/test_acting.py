@@ -141,9 +141,12 @@ def test_failed_jobs_are_retried(cli: Cli, answer: Answer, client: Client) -> No
 
 def test_a_group_is_unfailed(cli: Cli, answer: Answer, client: Client) -> None:
     fail(client, "a", "b", "c")
-    assert cli("unfail elsewhere oops --count 2") == (0, "unfailed 2 jobs\n", "")
+    told = "pyqless: 1 of 3 are left; --count NUMBER takes more\n"
+    assert cli("unfail elsewhere oops --count 2") == (0, "unfailed 2 jobs\n", told)
     assert set(client.queues["elsewhere"].waiting()) == {"a", "b"}
-    assert answer("unfail elsewhere oops") == {"jobs": 1}
+    assert answer("unfail elsewhere oops") == {"jobs": 1, "left": 0}
+    fail(client, "d")
+    assert cli("unfail elsewhere oops") == (0, "unfailed 1 job\n", "")
 
 
 # -- move -------------------------------------------------------------------------------------

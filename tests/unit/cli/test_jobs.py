@@ -70,6 +70,21 @@ def test_all_jobs_and_no_more_than_the_limit(filled: Client, answer: Answer) -> 
     assert len(answer("jobs -n 2")) == 2
 
 
+@pytest.mark.parametrize("form", ["", " --json"])
+def test_what_is_left_out_is_told(client: Client, cli: Cli, form: str) -> None:
+    queue = client.queues["q"]
+    for _ in range(3):
+        queue.put("a.B", tags=["red", "blue"])
+    assert cli(f"jobs -n 2{form}")[2] == "pyqless: the first 2; --limit NUMBER shows more\n"
+    assert cli(f"jobs -n 3{form}")[2] == ""
+    assert cli(f"tag top -n 1{form}")[2] == "pyqless: the first 1; --count NUMBER shows more\n"
+    assert cli(f"tag top -n 2{form}")[2] == ""
+    for job in queue.pop(3):
+        job.fail("oops", "no")
+    assert cli(f"failed oops -n 2{form}")[2] == "pyqless: 2 of 3; --limit NUMBER shows more\n"
+    assert cli(f"failed oops -n 3{form}")[2] == ""
+
+
 def test_a_lock_that_has_expired_counts_as_stalled(
     client: Client, answer: Answer, url: str
 ) -> None:

@@ -16,6 +16,10 @@ from tests.unit.cli.conftest import Cli
         ("put q k --retries 1.5", ("--retries", "'1.5'")),
         ("jobs -n 100000000000000000000", ("--limit", "100000000000000000000")),
         ("jobs -n 0", ("--limit", "0")),
+        ("dump memory:// --url memory://", ("1 argument too many: memory://",)),
+        ("dump --url host", ("'URL': begins", "'host'")),
+        ("diff --url memory://", ("'SECOND_URL'",)),
+        ("doctor --url", ("--url",)),
         ("stats --day 5", ("--day", "'5'")),
         ("jobs --state nowhere", ("--state", "'nowhere'")),
         # spans
@@ -89,7 +93,7 @@ def test_argument_and_value_are_named(cli: Cli, line: str, names: tuple[str, ...
     assert len(err) < 1200
     for name in names:
         assert name in err
-    for noise in ("Value error", "env var", "secret", "Traceback"):
+    for noise in ("Value error", "Input should", "env var", "secret", "Traceback"):
         assert noise not in err
 
 

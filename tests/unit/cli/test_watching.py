@@ -21,7 +21,7 @@ from pyqless.client.sync.events import Events
 from pyqless.client.sync.queues import Queues
 from pyqless.core import presence
 from pyqless.errors import StorageError, StoreRefused, StoreUnavailable
-from pyqless.worker.janitor import Janitor
+from pyqless.worker.janitor import Janitor, Report
 from tests.unit.cli.conftest import Cli
 
 Answer = Callable[..., Any]
@@ -297,6 +297,11 @@ def test_the_janitor_cleans(cli: Cli, answer: Answer, client: Client) -> None:
     assert cli("janitor") == (0, "tracked removed: j\n", "")
     assert cli("janitor") == (0, "nothing to remove\n", "")
     assert cli("janitor --dry-run --deep") == (0, "nothing to remove\n", "")
+
+
+def test_the_janitor_tells_once_what_is_damaged(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Janitor, "run", lambda _: Report(faults=["damaged", "odd", "damaged"]))
+    assert cli("janitor") == (1, "", "pyqless: damaged\npyqless: odd\n")
 
 
 NO_DIRECTORY = StoreUnavailable("no directory", argument="path", value="/nowhere/at/all/x.db")
