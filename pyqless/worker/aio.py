@@ -100,7 +100,12 @@ class AsyncWorker:
     # -- the run ------------------------------------------------------------------------------
 
     async def run(self) -> ExitCode:
-        """Work until an order or a limit ends it, and the jobs in hand have ended or had their time."""
+        """
+        Work until an order or a limit ends it, and the jobs in hand have ended or had their time.
+
+        Raises:
+            RequestError: another worker of its name is at work.
+        """
         async with self._working():
             try:
                 while self.control.is_running:
@@ -116,8 +121,7 @@ class AsyncWorker:
     async def _working(self) -> AsyncIterator[None]:
         logger.info("worker %s begins: %s", self.name, self._lookout)
         set_title(f"{self._lookout}")
-        if self.settings.resume:
-            await require_gone_async(self.client, self.name)
+        await require_gone_async(self.client, self.name)
         await self._tell(at_first=True)
         if self.settings.resume:
             with quietly():

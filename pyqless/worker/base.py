@@ -91,7 +91,7 @@ class BlockingWorker:
     @contextmanager
     def _working(self) -> Iterator[None]:
         logger.info("worker %s begins: %s", self.name, self.lookout)
-        if self.settings.resume and self._own_keeper is not None:
+        if self._own_keeper is not None:  # else somebody else answers for its name
             require_gone(self.client, self.name)
         try:
             self._tell(at_first=True)

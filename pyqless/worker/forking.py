@@ -141,10 +141,14 @@ class ForkingWorker:
     # -- the run ------------------------------------------------------------------------------
 
     def run(self) -> ExitCode:
-        """Supervise until an order ends it, and the children have ended."""
+        """
+        Supervise until an order ends it, and the children have ended.
+
+        Raises:
+            RequestError: another worker of its name is at work.
+        """
         logger.info("worker %s begins with %d children", self.name, len(self._slots))
-        if self.settings.resume:
-            self._require_name()
+        self._require_name()
         set_title(f"{self.name}, {len(self._slots)} children")
         try:
             self._greet()

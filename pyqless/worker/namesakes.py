@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """
-Whether the last worker of a name is gone, so that another may take its name and what it has left in hand.
+Whether the last worker of a name is gone, so that another may take its name.
 
-The store cannot tell two workers of one name apart: what is taken from one that is at work runs twice at once.
+The store cannot tell two workers of one name apart: what one of them gives back, the other may still be at work on, and then
+it runs twice at once.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from functools import partial
@@ -16,7 +18,7 @@ from pyqless.client import AsyncClient, Client
 from pyqless.core import presence
 from pyqless.core.presence import Presence
 from pyqless.errors import RequestError
-from pyqless.worker.records import WorkerRecord, quietly, read
+from pyqless.worker.records import MISSED, WorkerRecord, quietly, read
 
 __all__ = ["require_gone", "require_gone_async"]
 
@@ -49,9 +51,11 @@ def _judge(word: Presence | None, now: float) -> None:
     record = None if word is None else read(word)
     if record is None or not record.is_fresh(now) or _is_gone(record):
         return
+    silence = max(0.0, now - record.seen)
     text = (
-        f"a worker called {record.name!r} is at work, and its jobs stay with it:"
-        f" process {record.pid} on {record.host}, heard of {max(0.0, now - record.seen):.0f} s ago"
+        f"a worker called {record.name!r} is at work, and no other can have its name:"
+        f" process {record.pid} on {record.host}, heard of {silence:.0f} s ago;"
+        f" if it has died, its name is free in {math.ceil(MISSED * record.period - silence)} s"
     )
     raise RequestError(text, argument="name", value=record.name)
 

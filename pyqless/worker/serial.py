@@ -41,7 +41,12 @@ class SerialWorker(BlockingWorker):
     _interrupted_at: float | None = None
 
     def run(self) -> ExitCode:
-        """Work until an order or a limit ends it."""
+        """
+        Work until an order or a limit ends it.
+
+        Raises:
+            RequestError: another worker of its name is at work.
+        """
         with self._working():
             while self.control.is_running:
                 if not self._idle():

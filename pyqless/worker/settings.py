@@ -100,8 +100,7 @@ class Settings:
         grace: seconds, or a timedelta, that jobs are given once the worker is told to stop.
         limits: when the process has done enough.
         sandbox: what the jobs' directories lie in, see ``BlockingJob.sandbox``; without one, jobs have none.
-        resume: take back, at the start, what an earlier worker of the same name has left in hand; if that one may be at work, the
-            worker does not begin.
+        resume: take back, at the start, what an earlier worker of the same name has left in hand.
         listen: hear of work and of lost locks by message, where the store has any.
         renew: makes a runner of code loaded anew, when the worker is told to reload; unless given, the modules that
             jobs may name are loaded anew.

@@ -55,7 +55,12 @@ class ThreadWorker(BlockingWorker):
         ]
 
     def run(self) -> ExitCode:
-        """Work until an order or a limit ends it, and the jobs in hand have ended or had their time."""
+        """
+        Work until an order or a limit ends it, and the jobs in hand have ended or had their time.
+
+        Raises:
+            RequestError: another worker of its name is at work.
+        """
         with self._working():
             for thread in self._threads:
                 thread.start()

@@ -282,6 +282,22 @@ def test_a_worker_that_resumes_takes_its_jobs_back(client: Client, one_redis_url
         assert client.jobs["J"].remaining == 5
 
 
+def test_two_workers_of_one_name_are_not_at_work_at_once(one_redis_url: str) -> None:
+    arguments = (one_redis_url, "q", "--kind", "serial", "--name", "me")
+    with Worker(*arguments) as first, Client(one_redis_url) as looking:
+        until(lambda: records(looking), "it tells of itself")
+        with Worker(*arguments) as second:
+            assert second.end() == 1, second.log()
+            assert f"process {first.process.pid}" in second.log()
+        assert [record.pid for record in records(looking)] == [first.process.pid]
+        first.signal(signal.SIGTERM)
+        assert first.end() == 0, first.log()
+        with Worker(*arguments) as third:
+            until(lambda: records(looking), "the name is free at once")
+            third.signal(signal.SIGTERM)
+            assert third.end() == 0, third.log()
+
+
 # -- a store that is away ---------------------------------------------------------------------
 
 

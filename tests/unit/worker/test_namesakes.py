@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A worker takes back what the last of its name has left only if that one is gone."""
+"""A worker begins, and takes back what the last of its name has left, only if that one is gone."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ HERE = socket.gethostname()
 NOBODY = 2**22 + 1  # above what Linux gives
 
 
-def run(kind: str, url: str, clock: Callable[[], float]) -> None:
+def run(kind: str, url: str, clock: Callable[[], float], *, resume: bool = True) -> None:
     runner = Runner(finder=Finder(functions={"k": lambda job: None}))
-    options = Settings(queues=["mail"], runner=runner, resume=True, limits=Limits(jobs=1))
+    options = Settings(queues=["mail"], runner=runner, resume=resume, limits=Limits(jobs=1))
     if kind == "asyncio":
         asyncio.run(run_async(url, clock, options))
     elif kind == "forking":
@@ -78,15 +78,17 @@ def left_by(client: Client, host: str, pid: int) -> None:
 
 @pytest.mark.parametrize("kind", ["serial", "threads", "asyncio"])
 @pytest.mark.parametrize("host", [HERE, "elsewhere"])
-def test_the_job_of_a_living_worker_stays_with_it(
-    client: Client, url: str, clock: Clock, kind: str, host: str
+@pytest.mark.parametrize("resume", [True, False])
+def test_the_name_and_the_job_of_a_living_worker_stay_with_it(
+    client: Client, url: str, clock: Clock, kind: str, host: str, *, resume: bool
 ) -> None:
     left_by(client, host, os.getppid())
     clock.now += 3
     with pytest.raises(RequestError, match="a worker called 'ann' is at work") as refused:
-        run(kind, url, clock)
+        run(kind, url, clock, resume=resume)
     assert (refused.value.argument, refused.value.value) == ("name", "ann")
     assert f"process {os.getppid()} on {host}, heard of 3 s ago" in str(refused.value)
+    assert "if it has died, its name is free in 37 s" in str(refused.value)
     assert client.jobs["J"].state == "running"
     assert [record.name for record in records(client)] == ["ann"]
 
@@ -111,6 +113,17 @@ def test_the_job_of_a_dead_worker_is_taken_back(
     assert client.jobs["J"].state == "complete"
 
 
+@pytest.mark.parametrize("kind", ["serial", "threads", "asyncio"])
+def test_the_name_of_a_dead_worker_is_free_though_its_job_is_left_to_its_lock(
+    client: Client, url: str, clock: Clock, kind: str
+) -> None:
+    left_by(client, HERE, NOBODY)
+    client.queues["mail"].put("k", jid="K")
+    run(kind, url, clock, resume=False)
+    assert client.jobs["K"].state == "complete"
+    assert client.jobs["J"].state == "running"
+
+
 def test_a_record_that_makes_no_sense_is_nobodys(
     client: Client, url: str, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -122,11 +135,14 @@ def test_a_record_that_makes_no_sense_is_nobodys(
     assert not caplog.records
 
 
-def test_children_are_not_begun_under_the_name_of_others(tmp_path: Path, clock: Clock) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+def test_children_are_not_begun_under_the_name_of_others(
+    tmp_path: Path, clock: Clock, *, resume: bool
+) -> None:
     url = f"sqlite:///{tmp_path}/jobs.db"
     with Client(url, clock=clock, worker_name="ann") as client:
         left_by(client, HERE, os.getppid())
         with pytest.raises(RequestError, match="a worker called 'ann' is at work"):
-            run("forking", url, clock)
+            run("forking", url, clock, resume=resume)
         assert client.jobs["J"].state == "running"
         assert [record.name for record in records(client)] == ["ann"]
