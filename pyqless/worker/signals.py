@@ -66,11 +66,11 @@ def taking(worker: Commanded) -> Iterator[None]:
     def handle(number: int, _frame: FrameType | None) -> None:
         name = signal.Signals(number).name
         order = ORDERS[name]
+        is_news = order is not Control.resume or _waits_for_it(worker.control)
         order(worker.control)
         what = order.__name__.strip("_").replace("_", " ")
-        # no logger: its lock may be held by what this handler has interrupted
-        with suppress(OSError):  # who reads the log may be gone, and the order still stands
-            os.write(2, f"{around_the_log(f'told to {what} ({name})')}\n".encode())
+        if is_news:
+            _say(f"told to {what} ({name})")
         worker.interrupt()
 
     numbers = [getattr(signal, name) for name in ORDERS if hasattr(signal, name)]
@@ -81,6 +81,17 @@ def taking(worker: Commanded) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _waits_for_it(control: Control) -> bool:
+    """Whether going on makes a difference: systemd sends CONT with each TERM, so that what was stopped hears that."""
+    return control.is_paused and control.is_running
+
+
+def _say(text: str) -> None:
+    # no logger: its lock may be held by what this handler has interrupted
+    with suppress(OSError):  # who reads the log may be gone, and the order still stands
+        os.write(2, f"{around_the_log(text)}\n".encode())
 
 
 def around_the_log(text: str) -> str:

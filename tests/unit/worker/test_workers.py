@@ -280,6 +280,33 @@ def test_the_signal_table_on_a_store_in_memory(
     assert client.jobs["J"].state == end.state
 
 
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ([signal.SIGCONT], []),
+        ([signal.SIGTERM, signal.SIGCONT], ["stop"]),
+        ([signal.SIGQUIT, signal.SIGCONT], ["finish"]),
+        ([signal.SIGUSR2, signal.SIGCONT, signal.SIGCONT], ["show stacks and pause", "resume"]),
+        ([signal.SIGUSR2, signal.SIGTERM, signal.SIGCONT], ["show stacks and pause", "stop"]),
+    ],
+)
+def test_going_on_is_told_of_only_where_it_makes_a_difference(
+    client: Client,
+    finder: Finder,
+    capfd: pytest.CaptureFixture[str],
+    numbers: list[signal.Signals],
+    told: list[str],
+) -> None:
+    """As systemd stops a service: by TERM, and by CONT right behind it."""
+    worker = SerialWorker(client, settings(finder))
+    with taking(worker):
+        for number in numbers:
+            signal.raise_signal(number)
+    lines = [line for line in capfd.readouterr().err.splitlines() if "told to" in line]
+    assert [line.removeprefix("pyqless: told to ").partition(" (")[0] for line in lines] == told
+    assert not worker.control.is_paused
+
+
 @pytest.mark.parametrize(("grace", "seconds"), [(0.0, 5.0), (0.3, 5.0), (60.0, 60.0)])
 def test_a_job_that_was_interrupted_has_the_time_to_end(
     client: Client, finder: Finder, monkeypatch: pytest.MonkeyPatch, grace: float, seconds: float
