@@ -134,12 +134,12 @@ def _failed(job: Fields) -> Explanation:
 
 def summary_of(message: str) -> str:
     """Of a traceback the line with the exception, which stands behind the last frame; of other messages the first one."""
-    lines = message.strip().splitlines() or [""]
+    lines = [line for line in message.splitlines() if line.strip()] or [""]
     frames = [
         (at, found[1] or "") for at, line in enumerate(lines) if (found := _FRAME.match(line))
     ]
     if not frames:
-        return lines[0]
+        return lines[0].strip()
     last, bar = frames[-1]
     behind = (line.removeprefix(bar) for line in lines[last + 1 :] if line.startswith(bar))
-    return next((line for line in behind if line[:1].strip()), lines[0])
+    return next((line for line in behind if line[:1].strip()), lines[0].strip())

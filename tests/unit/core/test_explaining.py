@@ -164,6 +164,9 @@ def test_what_is_over_is_over(core: Target) -> None:
         ('Traceback ...\n  File "a", line 1\n    x()\n\nValueError: a\n  b\nc', "ValueError: a"),
         ("ValueError: a\n  b\nc", "ValueError: a"),
         (" \n", ""),
+        ('  File "a", line 2\n    x = =\n        ^\nSyntaxError: bad', "SyntaxError: bad"),
+        ('  File "a", line 2\n    cut', 'File "a", line 2'),
+        ("\n  no such thing\n", "no such thing"),
     ],
 )
 def test_a_message_in_a_line(message: str, shown: str) -> None:
