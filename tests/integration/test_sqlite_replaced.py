@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import apsw
 import pytest
 
 from pyqless.errors import StoreUnavailable
-from pyqless.storage import Storage, open_storage
+from pyqless.storage import Storage, open_async_storage, open_storage
 from pyqless.storage.subscriptions import GAP, Message
 from tests.sqlite_files import call, problems, start, url_of
 
@@ -95,6 +96,17 @@ def test_who_needs_a_further_lane_makes_no_file_either(path: Path, storage: Stor
     with pytest.raises(StoreUnavailable, match="was deleted"):
         has(storage, "old")
     assert list(parts)  # who is in the middle comes to its end
+    assert not path.exists()
+
+
+def test_a_forked_process_makes_no_file_either(path: Path, storage: Storage) -> None:
+    path.unlink()
+    if (child := os.fork()) == 0:  # pragma: no cover - the child's
+        with contextlib.suppress(StoreUnavailable):
+            put(storage, "child")
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
     assert not path.exists()
 
 
@@ -188,6 +200,21 @@ def test_who_listens_hears_of_the_new_file_and_that_something_was_missed(
             assert subscription.get(5) is GAP
             put(other, "more")
             assert isinstance(subscription.get(5), Message)
+
+
+async def test_who_listens_with_asyncio_hears_of_it_too(path: Path) -> None:
+    storage = open_async_storage(url_of(path))
+    subscription = await storage.subscribe("ql:log")
+    await asyncio.to_thread(path.unlink)
+    with pytest.raises(StoreUnavailable, match="was deleted"):
+        await subscription.get(5)
+    with open_storage(url_of(path)) as other:
+        put(other, "new")
+        assert await subscription.get(5) is GAP
+        put(other, "more")
+        assert isinstance(await subscription.get(5), Message)
+        await subscription.close()
+        await storage.close()
 
 
 def test_who_listens_no_more_takes_nobody_s_place_in_the_new_file(
