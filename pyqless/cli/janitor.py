@@ -51,7 +51,8 @@ def janitor(
     Such jids stand under tags, among the tracked ones, and in what jobs wait for. Two janitors at once do no harm, nor
     does one that is killed. With --every, passes that remove anything are told on stderr, and Ctrl-C ends it.
 
-    The exit status of one pass is 1 if something could not be cleaned.
+    The exit status of one pass is 1 if something could not be cleaned. Damage where a pass does not look is found by
+    "pyqless doctor".
     """
     if as_json and every is not None:
         raise typer.BadParameter("does not go with --every", param_hint="--json")

@@ -10,6 +10,7 @@ from typing import Any
 from pyqless.doctor import server
 from pyqless.doctor.commands import commands, learn_faults
 from pyqless.doctor.data import data
+from pyqless.doctor.files import file
 from pyqless.doctor.report import Check, Report, Verdict
 from pyqless.doctor.roles import RIGHTS, Role
 from pyqless.doctor.scripting import scripting
@@ -63,6 +64,8 @@ def _examine(storage: Storage, role: Role) -> Iterator[Check]:
     else:
         kind = type(storage).__name__.removesuffix("Storage").lower()
         yield Check("server", Verdict.OK, f"{kind}, in this process")
+        if kind == "sqlite":
+            yield _tried("file", file, storage)
     yield _tried("data", data, storage)
 
 
