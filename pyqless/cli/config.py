@@ -66,6 +66,7 @@ def set_(
     ] = False,
     url: Url = None,
     namespace: Namespace = "ql",
+    as_json: AsJson = False,
 ) -> None:
     """
     Set a setting.
@@ -79,8 +80,11 @@ def set_(
     queue = None if any_name else queue_of_setting(name)
     with changing(url, namespace) as client:
         new = [] if queue is None else unknown_queues(client, [queue])
-        client.config.set(name, number_or_text(value))
+        chosen = number_or_text(value)
+        client.config.set(name, chosen)
     tell_if_new(*new)
+    if as_json:
+        say_json({"name": name, "value": chosen})
 
 
 def _require_setting(name: str) -> None:
@@ -93,12 +97,16 @@ def _require_setting(name: str) -> None:
 
 
 @app.command()
-def unset(name: _Name, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def unset(
+    name: _Name, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """Go back to a setting's default. The exit status is 1 if there is no such setting, and none is set."""
     with changing(url, namespace) as client:
         if not is_setting(name) and name not in client.config:
             raise RequestError(_unknown(name), argument="name", value=name)
         client.config.unset(name)
+    if as_json:
+        say_json({"name": name})
 
 
 def _unknown(name: str) -> str:

@@ -64,7 +64,8 @@ def carry_out(
         _preview(client, deed, found, as_json=as_json)
         return
     kept = _do(client, deed, found, selection)
-    report(deed, len(found) - len(kept), kept, done=True, as_json=as_json)
+    changed = [jid for jid in found if jid not in kept]
+    report(deed, len(changed), kept, changed, done=True, as_json=as_json)
 
 
 def _do(client: Client, deed: Deed, jids: Sequence[str], selection: Selection) -> dict[str, str]:
@@ -100,7 +101,7 @@ def _reason(client: Client, deed: Deed, jid: str, selection: Selection) -> Excep
 
 def _preview(client: Client, deed: Deed, jids: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        say_json({"dry_run": True, "jobs": len(jids), "jids": jids})
+        report(deed, len(jids), {}, jids, done=False, as_json=True)
         return
     jobs = client.jobs.multiget(*islice(jids, _SHOWN)) if jids else []
     show_jobs(jobs, client.storage.clock(), as_json=False)
@@ -109,15 +110,29 @@ def _preview(client: Client, deed: Deed, jids: Sequence[str], *, as_json: bool) 
     report(deed, len(jids), {}, done=False, as_json=False)
 
 
-def report(deed: Deed, count: int, kept: Mapping[str, str], *, done: bool, as_json: bool) -> None:
+def report(
+    deed: Deed,
+    count: int,
+    kept: Mapping[str, str],
+    jids: Sequence[str] | None = None,
+    *,
+    done: bool,
+    as_json: bool,
+) -> None:
     """
     Tell what was done, or would be.
+
+    Args:
+        count: of how many jobs.
+        kept: why others were kept as they are.
+        jids: of which jobs, where that is known.
 
     Raises:
         typer.Exit: jobs were kept as they are.
     """
     if as_json:
-        say_json({"dry_run": not done, "jobs": count, "kept": kept})
+        named = {} if jids is None else {"jids": jids}
+        say_json({"dry_run": not done, "jobs": count, **named, "kept": kept})
     elif done:
         say(f"{deed.done} {counted(count, 'job')}")
     else:

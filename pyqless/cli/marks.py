@@ -77,19 +77,27 @@ def top_tags(
 
 
 @track_app.command("add")
-def track(jids: _Jids, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def track(
+    jids: _Jids, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """Publish what happens to jobs from now on."""
     with changing(url, namespace) as client:
         for job in [client.jobs[jid] for jid in jids]:
             job.track()
+    if as_json:
+        say_json({"jids": jids})
 
 
 @track_app.command("remove")
-def untrack(jids: _Jids, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def untrack(
+    jids: _Jids, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """Publish what happens to jobs no longer."""
     with changing(url, namespace) as client:
         for job in [client.jobs[jid] for jid in jids]:
             job.untrack()
+    if as_json:
+        say_json({"jids": jids})
 
 
 @track_app.command("list")

@@ -56,7 +56,9 @@ def row(counts: QueueCounts) -> tuple[str, ...]:
 
 
 @app.command()
-def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def pause(
+    names: _Queue, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """
     Hand out no jobs of queues until they are unpaused; what is in hand goes on.
 
@@ -68,10 +70,13 @@ def pause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> Non
         for queue in found:
             queue.pause()
     tell_if_new(*new)
+    _confirm(names, as_json=as_json)
 
 
 @app.command()
-def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def unpause(
+    names: _Queue, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """Hand out jobs again. If a queue is not known yet, stderr says so."""
     with changing(url, namespace) as client:
         found = [client.queues[name] for name in names]
@@ -79,10 +84,13 @@ def unpause(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> N
         for queue in found:
             queue.unpause()
     tell_if_new(*new)
+    _confirm(names, as_json=as_json)
 
 
 @app.command()
-def forget(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> None:
+def forget(
+    names: _Queue, *, url: Url = None, namespace: Namespace = "ql", as_json: AsJson = False
+) -> None:
     """
     Strike empty queues from the list, until their next job.
 
@@ -94,6 +102,13 @@ def forget(names: _Queue, *, url: Url = None, namespace: Namespace = "ql") -> No
             require_queue(client, queue.name)
         for queue in found:
             queue.forget()
+    _confirm(names, as_json=as_json)
+
+
+def _confirm(names: list[str], *, as_json: bool) -> None:
+    """Tell machines of what queues it is done; people see that nothing is said against it."""
+    if as_json:
+        say_json({"queues": names})
 
 
 @app.command("stats")

@@ -181,6 +181,7 @@ def update(
     backlog: _Backlog = None,
     url: Url = None,
     namespace: Namespace = "ql",
+    as_json: AsJson = False,
 ) -> None:
     """Change what is given, for the jobs that will be made."""
     given: dict[str, Any] = {
@@ -198,6 +199,8 @@ def update(
         raise typer.BadParameter("say what is to be changed", param_hint="OPTION...")
     with changing(url, namespace) as client:
         client.recurring[jid].update(**changed)
+    if as_json:
+        say_json({"jid": jid, **changed})
 
 
 @app.command()
@@ -206,8 +209,11 @@ def cancel(
     *,
     url: Url = None,
     namespace: Namespace = "ql",
+    as_json: AsJson = False,
 ) -> None:
     """Make no more jobs; those that are made stay. The exit status is 1 if one is not there."""
     with changing(url, namespace) as client:
         for job in [client.recurring[jid] for jid in jids]:
             job.cancel()
+    if as_json:
+        say_json({"jids": jids})

@@ -52,10 +52,11 @@ def test_with_filters_there_is_a_preview(cli: Cli, answer: Answer, client: Clien
     assert status == 0
     assert sum(line.startswith("red-") for line in lines) == 10
     assert lines[-2:] == ["... and 2 more", "would cancel 12 jobs; nothing is done without --yes"]
-    assert answer("cancel --tag red")["jobs"] == 12
+    shown = answer("cancel --tag red")
+    assert shown["jobs"] == len(shown["jids"]) == 12
     assert len(client.queues["q"]) == 13
 
-    assert answer("cancel --tag red --yes") == {"dry_run": False, "jobs": 12, "kept": {}}
+    assert answer("cancel --tag red --yes") == {**shown, "dry_run": False}
     assert [job.jid for job in client.jobs.all()] == ["blue"]
 
 
@@ -71,7 +72,10 @@ def test_a_chain_goes_whole_and_what_others_wait_for_stays(
     put(client, "a", tags=["red"])
     put(client, "b", tags=["red"], depends=["a"])
     put(client, "c", tags=["red"], depends=["b"])
-    assert answer("cancel --tag red --yes")["jobs"] == 3
+    shown = answer("cancel --tag red")
+    assert shown == {"dry_run": True, "jobs": 3, "jids": shown["jids"], "kept": {}}
+    assert answer("cancel --tag red --yes") == {**shown, "dry_run": False}
+    assert set(shown["jids"]) == {"a", "b", "c"}
     put(client, "a", tags=["red"])
     put(client, "b", depends=["a"])
     status, out, err = cli("cancel --tag red --yes")

@@ -117,3 +117,32 @@ def test_a_job_that_is_not_there_keeps_all_others_as_they_are(
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "'nowhere'" in err
     assert client.jobs["j"].tracked is (command == "remove")
+
+
+@pytest.mark.parametrize(
+    ("line", "document"),
+    [
+        ("queue pause q", {"queues": ["q"]}),
+        ("queue unpause q", {"queues": ["q"]}),
+        ("queue forget empty", {"queues": ["empty"]}),
+        ("track add j", {"jids": ["j"]}),
+        ("track remove j", {"jids": ["j"]}),
+        ("config set heartbeat 90", {"name": "heartbeat", "value": 90}),
+        ("config unset heartbeat", {"name": "heartbeat"}),
+        ("recur update r --every 2m --backlog 1", {"jid": "r", "interval": 120.0, "backlog": 1}),
+        ("recur cancel r", {"jids": ["r"]}),
+    ],
+)
+def test_what_people_are_told_nothing_of_machines_are_told(
+    cli: Cli, answer: Answer, client: Client, line: str, document: dict[str, Any]
+) -> None:
+    def fill() -> None:
+        client.queues["q"].put("a.B", jid="j")
+        client.queues["q"].recur("a.B", None, 60, jid="r")
+        client.queues["empty"].put("a.B", jid="gone")
+        client.jobs["gone"].cancel()
+
+    fill()
+    assert cli(line) == (0, "", "")
+    fill()
+    assert answer(line) == document
