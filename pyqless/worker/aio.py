@@ -21,6 +21,7 @@ from pyqless.worker.leftovers import resume_async
 from pyqless.worker.namesakes import require_gone_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import FAREWELL, Teller, quietly
+from pyqless.worker.refusals import Refusals, trial
 from pyqless.worker.sandboxes import sandboxed_async
 from pyqless.worker.sentries import name_of
 from pyqless.worker.settings import MOST_TASKS, ExitCode, Settings, at_once
@@ -92,6 +93,7 @@ class AsyncWorker:
             lambda: list(self._attempts.values()),
             lambda: self.control.is_paused,
         )
+        self._refusals = Refusals()
         self._drops = self._reloads = 0
 
     def interrupt(self) -> None:
@@ -141,7 +143,7 @@ class AsyncWorker:
         if self.control.reloads > self._reloads:
             self._reloads = self.control.reloads
             self.settings = self.settings.renewed()
-        if not self.control.takes_jobs:
+        if not (self.control.takes_jobs and await self._can_end_jobs()):
             await asyncio.sleep(SLICE)
             return
         if len(self._tasks) >= self._concurrency:
@@ -152,6 +154,13 @@ class AsyncWorker:
             self._begin(job)
         if not jobs:
             await self._fetcher.wait()
+
+    async def _can_end_jobs(self) -> bool:
+        """As ``BlockingWorker._can_end_jobs``."""
+        if self._refusals.is_trial_due:
+            with self._refusals.trying():
+                await self.client.storage.run(trial(self.name))
+        return self._refusals.are_over
 
     def _begin(self, job: AsyncJob) -> None:
         last = self._attempts.get(job.jid)
@@ -195,7 +204,12 @@ class AsyncWorker:
             if attempt.left:
                 return Left()
             return await settle_async(
-                self.client.storage, self.settings.runner, verdict, job, attempt
+                self.client.storage,
+                self.settings.runner,
+                verdict,
+                job,
+                attempt,
+                self._refusals.heard,
             )
         finally:
             self._pulse.unwatch(attempt)

@@ -21,6 +21,7 @@ from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
 from pyqless.worker.namesakes import require_gone
 from pyqless.worker.records import FAREWELL, Teller, quietly
+from pyqless.worker.refusals import Refusals, trial
 from pyqless.worker.sandboxes import sandboxed
 from pyqless.worker.settings import ExitCode, Settings
 from pyqless.worker.settling import Settled, settle
@@ -83,6 +84,7 @@ class BlockingWorker:
             lambda: list(self._attempts.values()),
             lambda: self.control.is_paused,
         )
+        self._refusals = Refusals()
         self._drops = self._reloads = 0
         self._steady = Steady("what this worker tells of itself")
 
@@ -113,7 +115,14 @@ class BlockingWorker:
         if self.control.reloads > self._reloads:
             self._reloads = self.control.reloads
             self.settings = self.settings.renewed()
-        return self.control.takes_jobs
+        return self.control.takes_jobs and self._can_end_jobs()
+
+    def _can_end_jobs(self) -> bool:
+        """Whether the store takes the ends of jobs, as far as is known; one that has refused any is tried now and then."""
+        if self._refusals.is_trial_due:
+            with self._refusals.trying():
+                self.client.storage.run(trial(self.name))
+        return self._refusals.are_over
 
     def _tell(self, *, at_first: bool = False) -> None:
         if self._own_keeper is None:
@@ -177,6 +186,7 @@ class BlockingWorker:
             self._pause,
             takes_next=takes_next,
             gives_up=lambda: self.control.is_over,
+            on_answer=self._refusals.heard,
         )
         if isinstance(settled.verdict, Untold) and self.control.is_stopping:
             self.exit_code = ExitCode.CUT_OFF

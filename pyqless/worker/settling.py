@@ -63,6 +63,10 @@ def _never() -> bool:
     return False
 
 
+def _nobody(_: object) -> None:
+    pass
+
+
 class Settled(NamedTuple, Generic[J]):
     """How the store took the end of a run."""
 
@@ -81,6 +85,7 @@ def settle(
     *,
     takes_next: bool = False,
     gives_up: Callable[[], bool] = _never,
+    on_answer: Callable[[object], None] = _nobody,
 ) -> Settled[J]:
     """
     Tell the store how a run has ended.
@@ -88,9 +93,17 @@ def settle(
     Args:
         gives_up: whether to leave the job to its lock rather than to tell again what the store has not answered.
         takes_next: take the next job of the queue, in the same transaction, if this one is done.
+        on_answer: told what the store answers to the end alone, a value or an error; and to both, if it takes them.
     """
     steps = _settling(
-        runner, verdict, job, attempt, storage.clock, takes_next=takes_next, gives_up=gives_up
+        runner,
+        verdict,
+        job,
+        attempt,
+        storage.clock,
+        takes_next=takes_next,
+        gives_up=gives_up,
+        on_answer=on_answer,
     )
     answer: Any = None
     is_away = False
@@ -115,10 +128,15 @@ def settle(
 
 
 async def settle_async(
-    storage: AsyncStorage, runner: Runner, verdict: Verdict, job: JobView[Any], attempt: Attempt
+    storage: AsyncStorage,
+    runner: Runner,
+    verdict: Verdict,
+    job: JobView[Any],
+    attempt: Attempt,
+    on_answer: Callable[[object], None] = _nobody,
 ) -> Verdict:
     """As ``settle``, for asyncio; takes no next job, and gives the verdict as the store took it."""
-    steps = _settling(runner, verdict, job, attempt, storage.clock)
+    steps = _settling(runner, verdict, job, attempt, storage.clock, on_answer=on_answer)
     answer: Any = None
     while True:
         try:
@@ -146,17 +164,21 @@ def _settling(
     *,
     takes_next: bool = False,
     gives_up: Callable[[], bool] = _never,
+    on_answer: Callable[[object], None],
 ) -> Generator[_Step, Any, Settled[J]]:
     """Tell the end, and take the next job with it; where the two cannot be done together, tell the end alone."""
     answer: Any = None
     if takes_next and isinstance(verdict, Done):
         answer = yield from _turning(runner, verdict, job, attempt)
         if not isinstance(answer, QlessError):
+            on_answer(answer)
             return Settled(verdict, _following(job, answer))
     # a store that is at fault may have done half of it, or all
     doubtful = isinstance(answer, StorageError)
     patience = _Patience(attempt, clock, gives_up)
-    told = yield from _telling(runner, verdict, job, attempt, patience, doubtful=doubtful)
+    told = yield from _telling(
+        runner, verdict, job, attempt, patience, doubtful=doubtful, on_answer=on_answer
+    )
     return Settled(told)
 
 
@@ -185,6 +207,7 @@ def _telling(
     patience: _Patience,
     *,
     doubtful: bool,
+    on_answer: Callable[[object], None],
 ) -> Generator[_Step, Any, Verdict]:
     verdict, transition = _prepared(runner, verdict, job, attempt)
     if transition is None:
@@ -196,6 +219,7 @@ def _telling(
         if isinstance(answer, NotReplicated):
             logger.warning("job %s: %s", attempt.jid, answer, extra=attempt.fields)
             answer = answer.result
+        on_answer(answer)
         if not isinstance(answer, QlessError):
             return _as_answered(verdict, job, answer)
         if isinstance(answer, JobNotFound | JobLost | NotRunning):

@@ -13,6 +13,8 @@ import pytest
 
 from pyqless.client import Client
 from pyqless.doctor import Role, acl_line
+from pyqless.errors import StoreUnsupported
+from pyqless.worker.refusals import trial
 from tests.servers import Server
 from tests.workers import Worker, until
 
@@ -131,3 +133,19 @@ def test_rights_that_are_taken_away_later_are_waited_for(server: Server, kind: s
             until(lambda: "no jobs for now" in worker.log(), "it is noticed")
             admin.execute_command("ACL", "SETUSER", "producer", "+zrange")
             until(lambda: "the store is back" in worker.log(), "it goes on")
+
+
+@pytest.mark.parametrize("right", ["-publish", "-hset", "-zrem", "-del", "-multi"])
+def test_a_trial_is_taken_from_workers_and_from_nobody_who_could_end_no_job(
+    server: Server, right: str
+) -> None:
+    """Else one that is refused an end would never take jobs again, or at once."""
+    with server.client() as admin:
+        line = acl_line(Role.WORKER, user="producer")
+        admin.execute_command(*shlex.split(line))
+        with Client(f"redis://producer:pw@127.0.0.1:{server.port}/0") as client:
+            client.storage.run(trial("w"))
+            assert not admin.keys("ql:py:worker*")
+            admin.execute_command("ACL", "SETUSER", "producer", right)
+            with pytest.raises(StoreUnsupported, match=right[1:].upper()):
+                client.storage.run(trial("w"))
