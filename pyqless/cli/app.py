@@ -22,6 +22,7 @@ from pyqless.cli import (
     conformance,
     doctor,
     events,
+    holding,
     janitor,
     jobs,
     marks,
@@ -54,6 +55,9 @@ app = typer.Typer(
 app.command("put")(putting.put)
 app.command("pop")(putting.pop)
 app.command("peek")(putting.peek)
+app.command("complete")(holding.complete)
+app.command("fail")(holding.fail)
+app.command("heartbeat")(holding.heartbeat)
 app.command("jobs")(jobs.jobs)
 app.command("job")(jobs.job)
 app.command("queues")(queues.queues)

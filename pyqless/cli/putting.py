@@ -202,9 +202,8 @@ def pop(
     """
     Take jobs in hand, as a worker does, and print them: they are locked until the lock expires.
 
-    No command ends such a job. A program that works under the same name does, before that: in Python
-    Client(URL, worker_name=NAME).jobs[JID].complete(), or fail, or heartbeat for more time. Else the job is handed out again,
-    which uses up a retry; "pyqless move" puts it back at once.
+    Whoever has one in hand ends it before that by "pyqless complete" or "fail" with the same --worker, or has its lock renewed by
+    "heartbeat". Else it is handed out again, which uses up a retry; "pyqless move" puts it back at once.
 
     The exit status is 1 if there was none.
     """

@@ -26,6 +26,9 @@ LINES: Final = {
     "put": "put q a.B --jid new",
     "pop": "pop q",
     "peek": "peek q",
+    "complete": "complete running --worker w",
+    "fail": "fail running oops no --worker w",
+    "heartbeat": "heartbeat running --worker w",
     "jobs": "jobs --queue q",
     "job": "job j",
     "queues": "queues",
@@ -71,7 +74,7 @@ ELSEWHERE: Final = {"worker", "conformance replay", "conformance compare"}
 WITH_JIDS: Final = {
     name: line.replace(f" {jid}", " nowhere", 1)
     for name, line in LINES.items()
-    for jid in ("j", "f", "r")
+    for jid in ("j", "f", "r", "running")
     if f" {jid} " in f"{line} "
 }
 
@@ -214,6 +217,7 @@ OF_ROLES: Final = {
         *("recur cancel", "tag add", "tag remove", "track add", "track remove"),
         *("config list", "config get"),
     ),
+    Role.WORKER: ("pop", "peek", "complete", "fail", "heartbeat"),
     Role.OBSERVER: (
         *("peek", "jobs", "job", "queues", "failed", "workers", "stats", "top"),
         *("queue stats", "tag top", "track list", "recur list", "recur show"),

@@ -11,7 +11,20 @@ from tests.cli_reference import PAGE, commands, page, parameters
 from tests.unit.cli.conftest import Cli
 
 NAMED = [
-    *("worker", "put", "pop", "peek", "jobs", "job", "queues", "failed", "retry", "unfail"),
+    *(
+        "worker",
+        "put",
+        "pop",
+        "complete",
+        "fail",
+        "peek",
+        "jobs",
+        "job",
+        "queues",
+        "failed",
+        "retry",
+        "unfail",
+    ),
     *("cancel", "move", "workers", "stats", "events", "top", "janitor", "doctor"),
     *("queue pause", "queue unpause", "queue forget", "queue stats", "tag add", "track add"),
     *("recur put", "config set", "conformance replay", "dump", "load", "diff"),
