@@ -18,6 +18,7 @@ from pyqless.compat.qless.queue import Queue
 from pyqless.core.commands import call
 from pyqless.core.replies import Reply
 from pyqless.storage import open_storage
+from pyqless.storage.queries import without_options
 
 __all__ = ["Client", "Jobs", "Queues", "Workers"]
 
@@ -128,7 +129,8 @@ class Client:
     def redis(self) -> redis.Redis:
         """A client of redis-py, which gives texts; ``ValueError`` where the URL is of no Redis."""
         options = {**_AS_IT_WAS, **self._options, "decode_responses": True}
-        return redis.Redis.from_url(self._url, **options)
+        url, _ = without_options(self._url)
+        return redis.Redis.from_url(url, **options)
 
     @cached_property
     def events(self) -> Events:
