@@ -65,7 +65,16 @@ def _import(named: str) -> Runner:
 
 
 def import_anew(named: str) -> Runner:
-    """The runner that is named, as its module and those of its functions are now; raises as ``runner_of`` does."""
-    _import(named).finder.forget()
+    """
+    The runner that is named, as its module and those of its functions are now.
+
+    Raises as ``runner_of`` does; then all modules stay as they were, for processes that are yet to come, too.
+    """
+    finder, old = _import(named).finder, dict(sys.modules)
+    finder.forget()
     sys.modules.pop(named.partition(":")[0], None)
-    return _import(named)
+    try:
+        return _import(named)
+    except Exception:
+        sys.modules.update(old)
+        raise

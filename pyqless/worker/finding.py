@@ -13,6 +13,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -169,19 +170,37 @@ class Finder:
             raise
 
     def reload(self) -> None:
-        """Forget the allowed modules that are loaded, so that the next job loads them anew."""
-        _forget(name for name in list(sys.modules) if self.allows(name))
+        """
+        Load the allowed modules anew, those of packages where they are loaded; if one cannot be, all stay as they were.
+
+        Raises:
+            InvalidArgument: one that is allowed by name is gone, or cannot be imported.
+            Exception: what one of a package raises while it is imported; those that are gone are forgotten.
+        """
+        old = self._forgotten()
+        try:
+            self.preload()
+            for name in old:
+                with suppress(CodeNotFound):
+                    self._import(name)
+        except Exception:
+            self._forgotten()
+            sys.modules.update(old)
+            raise
 
     def forget(self) -> None:
-        """As ``reload``, and forget the modules of registered functions, too, for whoever registers them anew."""
-        self.reload()
-        _forget(function.__module__ for function in self._functions.values())
+        """Forget the allowed modules, and those of registered functions, for whoever imports and registers them anew."""
+        self._forgotten()
+        _forgotten(function.__module__ for function in self._functions.values())
+
+    def _forgotten(self) -> dict[str, ModuleType]:
+        return _forgotten(name for name in list(sys.modules) if self.allows(name))
 
 
-def _forget(modules: Iterable[str]) -> None:
-    for name in modules:
-        if name != "__main__":
-            sys.modules.pop(name, None)
+def _forgotten(modules: Iterable[str]) -> dict[str, ModuleType]:
+    """The modules that were loaded, and are not any more."""
+    names = [name for name in modules if name != "__main__" and name in sys.modules]
+    return {name: sys.modules.pop(name) for name in dict.fromkeys(names)}
 
 
 def _method(owner: type, queue: str) -> Callable[..., Any]:

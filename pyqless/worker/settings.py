@@ -138,14 +138,13 @@ class Settings:
 
     def renewed(self) -> Settings:
         """The settings with a runner of code loaded anew; with the old one where that cannot be loaded."""
-        if self.renew is None:
-            self.runner.finder.reload()
-            return self
         try:
-            return replace(self, runner=self.renew())
+            if self.renew is not None:
+                return replace(self, runner=self.renew())
+            self.runner.finder.reload()
         except Exception:
             logger.exception("the code of jobs cannot be loaded anew, and stays as it was")
-            return self
+        return self
 
 
 def at_once(argument: str, value: Any, most: int) -> int:

@@ -197,6 +197,29 @@ def test_hup_brings_new_code(
         assert worker.end() == 0, worker.log()
 
 
+@pytest.mark.parametrize("named", [("-m", "changing_jobs"), ("--runner", "changing_work:runner")])
+def test_hup_with_code_that_cannot_be_imported_keeps_the_old(
+    tmp_path: Path, named: tuple[str, str]
+) -> None:
+    """Children are replaced all the same, and have the code that their parent has."""
+    module, url = tmp_path / "changing_jobs.py", f"sqlite:///{tmp_path}/jobs.db?synchronous=normal"
+    module.write_text(JOBS.format(word="old"))
+    (tmp_path / "changing_work.py").write_text(RUNNER)
+    arguments = ("--kind", "forking", "-c", "1", "--path", str(tmp_path), *named)
+    with (
+        Worker(url, "q", *arguments, PYTHONDONTWRITEBYTECODE="1") as worker,
+        Client(url) as client,
+    ):
+        (before,) = until(worker.children)
+        module.write_text("def run(")
+        worker.signal(signal.SIGHUP)
+        until(lambda: "stays as it was" in worker.log() and "SyntaxError" in worker.log())
+        until(lambda: worker.children() and before not in worker.children(), "it is replaced")
+        client.queues["q"].put("changing_jobs.run", {"marks": worker.marks_path}, jid="J")
+        until(lambda: state(client, "J") != "waiting" and worker.marks(), worker.log())
+        assert worker.marks()[-1].what == "old"
+
+
 def test_no_child_outlives_a_parent_that_is_killed(url: str, client: Client) -> None:
     with start(url, "forking") as worker:
         worker.put(client, "sleep", "J", seconds=60)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from pyqless.errors import InvalidArgument
-from pyqless.worker import CodeNotFound, Finder
+from pyqless.worker import CodeNotFound, Finder, Runner, Settings
 from tests.unit.worker import jobs_allowed
 
 HERE = "tests.unit.worker.jobs_allowed"
@@ -130,8 +131,64 @@ def test_reloading_brings_new_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     finder = Finder(["fresh_jobs"])
     for number in (1, 2):
         module.write_text(f"def run(job):\n    return {number}\n")
-        assert finder.find("fresh_jobs.run", "mail").function(None) == number
         finder.reload()
+        assert finder.find("fresh_jobs.run", "mail").function(None) == number
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give the directory of a package that nobody has loaded, and forget it in the end."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "changing").mkdir()
+    for name in ("__init__", "first", "second"):
+        (tmp_path / "changing" / f"{name}.py").write_text("def run(job):\n    return 'old'\n")
+    yield tmp_path / "changing"
+    Finder(["changing.*"]).forget()
+
+
+def ran(finder: Finder, *modules: str) -> list[object]:
+    return [finder.find(f"changing.{name}.run", "mail").function(None) for name in modules]
+
+
+@pytest.mark.parametrize("allowed", [["changing.*"], ["changing.first", "changing.second"]])
+@pytest.mark.parametrize("content", ["def run(", "import nowhere_at_all", "raise ValueError"])
+def test_where_one_module_cannot_be_loaded_anew_all_stay_as_they_were(
+    package: Path, allowed: list[str], content: str
+) -> None:
+    finder = Finder(allowed)
+    assert ran(finder, "first", "second") == ["old", "old"]
+    (package / "first.py").write_text("def run(job):\n    return 'new'\n")
+    (package / "second.py").write_text(content)
+    with pytest.raises((InvalidArgument, SyntaxError, ImportError, ValueError)):
+        finder.reload()
+    assert ran(finder, "first", "second") == ["old", "old"]
+    (package / "second.py").write_text("def run(job):\n    return 'new'\n")
+    finder.reload()
+    assert ran(finder, "first", "second") == ["new", "new"]
+
+
+def test_a_package_may_lose_a_module(package: Path) -> None:
+    finder = Finder(["changing.*"])
+    assert ran(finder, "first", "second") == ["old", "old"]
+    (package / "first.py").write_text("def run(job):\n    return 'new'\n")
+    (package / "second.py").unlink()
+    finder.reload()
+    assert ran(finder, "first") == ["new"]
+    with pytest.raises(CodeNotFound, match="no module"):
+        ran(finder, "second")
+
+
+def test_a_worker_goes_on_with_the_code_it_has(
+    package: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    finder = Finder(["changing.first"])
+    finder.preload()
+    (package / "first.py").write_text("def run(")
+    settings = Settings(queues=["mail"], runner=Runner(finder=finder))
+    assert settings.renewed() is settings
+    assert caplog.messages == ["the code of jobs cannot be loaded anew, and stays as it was"]
+    assert ran(finder, "first") == ["old"]
 
 
 def test_a_declared_job_runs_with_the_arguments_in_its_data() -> None:
