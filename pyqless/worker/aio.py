@@ -16,8 +16,9 @@ from pyqless.client import AsyncClient, AsyncJob, checks
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
-from pyqless.worker.fetching import AsyncFetcher, Lookout
+from pyqless.worker.fetching import AsyncFetcher
 from pyqless.worker.leftovers import resume_async
+from pyqless.worker.lookout import Lookout
 from pyqless.worker.namesakes import require_gone_async
 from pyqless.worker.pulse import Pulse, end
 from pyqless.worker.records import FAREWELL, Teller, quietly

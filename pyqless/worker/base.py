@@ -15,10 +15,11 @@ from pyqless.errors import QlessError
 from pyqless.worker.attempts import Attempt
 from pyqless.worker.control import Control
 from pyqless.worker.ends import log_left
-from pyqless.worker.fetching import Fetcher, Lookout
+from pyqless.worker.fetching import Fetcher
 from pyqless.worker.hurrying import within
 from pyqless.worker.keeper import Keeper, ThreadKeeper
 from pyqless.worker.leftovers import resume
+from pyqless.worker.lookout import Lookout
 from pyqless.worker.namesakes import require_gone
 from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.refusals import Refusals, trial

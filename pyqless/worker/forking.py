@@ -28,9 +28,9 @@ from pyqless.worker.courier import Courier
 from pyqless.worker.custody import Custody
 from pyqless.worker.ends import log_stopped
 from pyqless.worker.estates import Estates
-from pyqless.worker.fetching import Lookout
 from pyqless.worker.hurrying import within
 from pyqless.worker.leftovers import resume
+from pyqless.worker.lookout import Lookout
 from pyqless.worker.namesakes import require_gone
 from pyqless.worker.records import FAREWELL, Teller, quietly
 from pyqless.worker.sandboxes import remove

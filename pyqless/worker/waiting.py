@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections.abc import Callable
@@ -19,7 +20,9 @@ from pyqless.errors import (
     StoreUnsupported,
 )
 
-__all__ = ["SLICE", "Backoff", "is_refusal"]
+__all__ = ["SLICE", "Backoff", "Weather", "is_refusal"]
+
+logger = logging.getLogger("pyqless.worker")
 
 #: seconds after which a wait looks whether an order has come in
 SLICE: Final = 0.25
@@ -76,3 +79,41 @@ class Backoff:
     def is_fresh(self) -> bool:
         """Whether nothing has gone wrong yet."""
         return self._tries == 0
+
+
+class Weather:
+    """Whether the store is there, as the last calls have shown."""
+
+    def __init__(self) -> None:
+        self._backoff = Backoff()
+        self._has_served = False
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no call has come through yet."""
+        return not self._has_served
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the last call came through."""
+        return self._backoff.is_fresh
+
+    def clouds(self, error: QlessError) -> float:
+        """
+        A call did not come through: log that, the first time loudly, and give the seconds to wait.
+
+        Raises:
+            QlessError: the store refuses us, and has never done otherwise.
+        """
+        if not self._has_served and is_refusal(error):
+            raise error
+        log = logger.warning if self.is_fair else logger.debug
+        log("no jobs for now, trying again: %s", error)
+        return self._backoff.next()
+
+    def clears(self) -> None:
+        """A call came through."""
+        self._has_served = True
+        if not self.is_fair:
+            logger.warning("the store is back")
+            self._backoff.reset()

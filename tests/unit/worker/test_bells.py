@@ -16,7 +16,8 @@ from pyqless.errors import StoreRefused, StoreUnavailable
 from pyqless.worker import bells
 from pyqless.worker.bells import AsyncBell, Bell
 from pyqless.worker.control import Control
-from pyqless.worker.fetching import AsyncFetcher, Fetcher, Lookout
+from pyqless.worker.fetching import AsyncFetcher, Fetcher
+from pyqless.worker.lookout import Lookout
 from pyqless.worker.verdicts import giving_back
 from tests.unit.worker.conftest import Clock
 

@@ -13,7 +13,8 @@ from pyqless import AsyncClient, Client
 from pyqless.core.effects import Transition
 from pyqless.core.transaction import Transaction
 from pyqless.worker.control import Control
-from pyqless.worker.fetching import AsyncFetcher, Fetcher, Lookout
+from pyqless.worker.fetching import AsyncFetcher, Fetcher
+from pyqless.worker.lookout import Lookout
 
 #: fetches the jids of at most so many jobs
 Fetch = Callable[[int], list[str]]

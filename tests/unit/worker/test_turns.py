@@ -20,7 +20,7 @@ from pyqless.worker import (
     SerialWorker,
     Settings,
 )
-from pyqless.worker.fetching import LOOK_AROUND, Lookout
+from pyqless.worker.lookout import LOOK_AROUND, Lookout
 from tests.unit.worker.conftest import Clock
 
 

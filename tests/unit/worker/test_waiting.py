@@ -8,7 +8,8 @@ import pytest
 from pyqless import Client, Queue
 from pyqless.errors import StoreUnavailable
 from pyqless.worker.control import Control, Phase
-from pyqless.worker.fetching import Fetcher, Lookout
+from pyqless.worker.fetching import Fetcher
+from pyqless.worker.lookout import Lookout
 from pyqless.worker.waiting import Backoff
 from tests.unit.worker.conftest import Clock
 
