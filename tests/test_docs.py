@@ -22,6 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SESSION_BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_CODE = re.compile(r"`([a-z_/]+?)/?`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -97,6 +98,29 @@ def test_the_tests_that_are_named_are_there() -> None:
     ]
     assert named
     assert missing == []
+
+
+def _rooms() -> dict[str, set[str]]:
+    """The modules and folders that the architecture names, by the folder that they lie in."""
+    page = (ROOT / "docs/explanation/architecture.md").read_text()
+    core, others = page.split("Those of `core`")[1].split("And the others:")
+    rooms = {"core": set(_CODE.findall(core))}
+    folders: list[str] = []
+    for first, rest in re.findall(r"^\| (.*?)\| (.*)$", others, re.MULTILINE):
+        folders = _CODE.findall(first) or folders
+        for folder in folders:
+            rooms.setdefault(folder, set()).update(_CODE.findall(rest))
+    return rooms
+
+
+@pytest.mark.parametrize(
+    "folder", ["core", "client", "storage", "storage/redis", "storage/sqlite", "worker"]
+)
+def test_every_module_has_its_place_in_the_architecture(folder: str) -> None:
+    modules = (ROOT / "pyqless" / folder).glob("[!_]*")
+    here = {module.stem for module in modules if module.suffix in ("", ".py")}
+    elsewhere = {"redis", "sqlite", "memory", "fakeredis"}  # these have rows of their own
+    assert here - elsewhere - _rooms()[folder] == set()
 
 
 def test_every_error_is_documented() -> None:
