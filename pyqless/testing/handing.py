@@ -26,8 +26,9 @@ def in_hand(
     """
     Make a job as a worker gives it to a function, in a store in memory of its own.
 
-    It has ``job[...]``, ``progress``, ``checkpoint``, ``logger`` and all calls of ``pyqless.Job``. What it tells of its progress is ``job.attempt.progress``. After ``job.attempt.stop(StopReason.LOST)``, or another reason,
-    its next ``checkpoint`` raises what it would raise in a worker.
+    It has ``job[...]``, ``progress``, ``checkpoint``, ``logger`` and all calls of ``pyqless.Job``. What it tells of its progress is
+    ``job.attempt.progress``. After ``job.attempt.stop(StopReason.LOST)``, or another reason, its next ``checkpoint`` raises what it
+    would raise in a worker.
 
     Args:
         sandbox: its directory, if it is to have one.
